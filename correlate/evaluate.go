@@ -27,7 +27,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	e.roll.infer(g)
 	e.roll.serve(g)
 	changed := e.hear(g)
-	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Witness: e.incidents.witness})...)
+	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Corroborates: e.incidents.witness})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
 			e.incidents.begin(c.Job, g)

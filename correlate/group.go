@@ -100,7 +100,7 @@ func (e *caseBook) place(c *incidentCase, next explain.Incident, g telemetry.Tim
 func (e *caseBook) belongs(c, o *incidentCase, next *explain.Incident) bool {
 	open := &o.incident
 	return oneRoot(open, next) || perhapsOne(open, next) || e.maybeOne(open, next) || e.maybeOne(next, open) ||
-		e.under(c, open, next) || e.storedOn(c, open, next) || e.ofOneLoop(open, next) || floods(c, o, next)
+		e.under(c, open, next) || e.storedOn(c, open, next) || e.partsOfOne(open, next) || floods(c, o, next)
 }
 
 // takeOver gives a case the incident that another job's case carries as its second
@@ -129,7 +129,7 @@ func (e *caseBook) merge(c *incidentCase, g telemetry.Time) {
 		if o == c || !o.under.IsZero() || o.published.Revision == 0 && o.judged == 0 {
 			continue
 		}
-		if !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) && !e.ofOneLoop(&o.incident, &c.incident) && !floods(c, o, &c.incident) {
+		if !oneRoot(&o.incident, &c.incident) && !alike(&o.incident, &c.incident) && !e.partsOfOne(&o.incident, &c.incident) && !floods(c, o, &c.incident) {
 			continue
 		}
 		if o.published.Revision == 0 {
@@ -209,9 +209,9 @@ func alike(a, b *explain.Incident) bool {
 	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && perhapsOne(a, b)
 }
 
-// ofOneLoop reports whether two incidents that began together name parts of one fault
+// partsOfOne reports whether two incidents that began together name parts of one fault
 // that its roots have together: each job meets other switches of a loop.
-func (e *sight) ofOneLoop(a, b *explain.Incident) bool {
+func (e *sight) partsOfOne(a, b *explain.Incident) bool {
 	s := e.signature(a.Root.Signature)
 	return s != nil && s.Together && a.Root.Signature == b.Root.Signature && beganTogether(a, b)
 }
@@ -358,7 +358,7 @@ func (e *caseBook) strays(c, lead *incidentCase) bool {
 		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
 	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || c.incident.Root.Entity == lead.published.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
 		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) || e.near(c.incident.Root.Entity, lead.incident.Root.Entity) ||
-		e.storedOn(c, &lead.incident, &c.incident) || e.ofOneLoop(&lead.incident, &c.incident) || !own && !other {
+		e.storedOn(c, &lead.incident, &c.incident) || e.partsOfOne(&lead.incident, &c.incident) || !own && !other {
 		c.strayed = 0
 		return false
 	}

@@ -40,11 +40,11 @@ func (s *site) hides(name string, unseen ...explain.Measure) {
 func TestMeasuresOfASlowReceiver(t *testing.T) {
 	s := slowReceiver(t)
 	s.now("nic:h7/n0").Idle, s.now("nic:h7/n0").PauseSentIdle = 3, 0.05
-	s.wants("nic:h7/n0", explain.Values{explain.BlameShare: 1.7 / 1.8, explain.Tells: 0.6, explain.Told: 0, explain.Waiting: 0.6,
-		explain.Dose: 0.6 / lost, explain.TellsIdle: 0.05, explain.FacesHost: 0, explain.Between: 0, explain.LoadRatio: 1})
-	s.wants("port:leaf1/h7", explain.Values{explain.BlameShare: 0.1 / 1.8, explain.Told: 0.6, explain.Waiting: 0, explain.FacesHost: 1,
+	s.wants("nic:h7/n0", explain.Values{explain.BlameShare: 1.7 / 1.8, explain.PauseSent: 0.6, explain.PauseReceived: 0, explain.Waiting: 0.6,
+		explain.Dose: 0.6 / lost, explain.PauseSentIdle: 0.05, explain.FacesHost: 0, explain.Between: 0, explain.LoadRatio: 1})
+	s.wants("port:leaf1/h7", explain.Values{explain.BlameShare: 0.1 / 1.8, explain.PauseReceived: 0.6, explain.Waiting: 0, explain.FacesHost: 1,
 		explain.Ceiling: 0.4, explain.CeilingRatio: 0.4 / 0.6, explain.ReverseRatio: 1})
-	s.hides("port:leaf1/h7", explain.TellsIdle, explain.HotAlone)
+	s.hides("port:leaf1/h7", explain.PauseSentIdle, explain.HotAlone)
 	if c := s.candidates()["nic:h7/n0"]; c.Peer != entity("port:leaf1/h7") {
 		t.Errorf("its peer is %v", c.Peer)
 	}

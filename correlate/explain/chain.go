@@ -180,14 +180,14 @@ func endFact(e *Evidence, i int) fact {
 	f := e.Fabric
 	m, end := f.Now.Map, &f.Now.Map.Ends[i]
 	n, b := &f.Now.Of[i], &f.Before.Of[i]
-	tells, told := n.PauseSent-b.PauseSent, n.PauseReceived-b.PauseReceived
+	sent, received := n.PauseSent-b.PauseSent, n.PauseReceived-b.PauseReceived
 	out := fact{entity: end.Entity, shape: telemetry.ShapeBurst, unit: "s/s"}
 	switch {
-	case end.IsNIC() && tells > 0 && tells >= told:
+	case end.IsNIC() && sent > 0 && sent >= received:
 		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.PauseSent, n.PauseSent, leaving(b.PauseSent, n.PauseSent)
 		out.why = fmt.Sprintf("it sent pause %s of the time", Percent(n.PauseSent))
 		return out.shownBy(e, m.PausingBy(i))
-	case told > 0 && told >= n.Wait/2:
+	case received > 0 && received >= n.Wait/2:
 		out.metric, out.before, out.now, out.level = "port_pfc_rx_pause_seconds_total", b.PauseReceived, n.PauseReceived, leaving(b.PauseReceived, n.PauseReceived)
 		out.why = fmt.Sprintf("it received pause %s of the time", Percent(n.PauseReceived))
 		return out.shownBy(e, m.PausedBy(i))
@@ -285,11 +285,12 @@ func worst(f *FabricEvidence) int {
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
 	f := fact{entity: e.Job, metric: e.Degradation.Metric(), shape: jobShape(e), before: e.Degradation.Before, now: now, unit: "s"}
-	if f.before == 0 && now == 0 {
+	switch {
+	case f.before == 0 && now == 0:
 		f.shape, f.why = telemetry.ShapeStall, "it has "+e.Degradation.State.String()+", and reported no step before"
-	} else if f.metric == jobs.MeasureStep {
+	case f.metric == jobs.MeasureStep:
 		f.why = fmt.Sprintf("a step takes %.2f s, before %.2f s", now, e.Degradation.Before)
-	} else {
+	default:
 		f.why = servedWords(f.metric, now, e.Degradation.Before)
 	}
 	return f

@@ -143,7 +143,7 @@ func (e *Evidence) largest(slots []int) (found telemetry.Series, ok bool) {
 func shownAt(e *Evidence, i int, of Measure) ([]int, string) {
 	m := e.Fabric.Now.Map
 	switch of {
-	case Tells, Starves, StandingStop:
+	case PauseSent, Starves, StandingStop:
 		return []int{m.PausingBy(i)}, "the time for which it stops its peer"
 	case LinkDamage, DamageShare:
 		return m.CountedBy([]int{i}, fabric.Damaged, fabric.Uncorrectable, fabric.Erred), "the packets that arrive damaged over its link"

@@ -214,14 +214,14 @@ func (f *fabricMeasures) lopsided(i int) float64 {
 func (f *fabricMeasures) stops(v Values, i int) {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	if !n.Credits {
-		v[Told] = n.PauseReceived - b.PauseReceived
+		v[PauseReceived] = n.PauseReceived - b.PauseReceived
 	}
 	if p := f.m.Ends[i].Peer; p >= 0 && f.e.Fabric.Now.Of[p].Credits {
 		return
 	}
-	v[Tells] = n.PauseSent - b.PauseSent
+	v[PauseSent] = n.PauseSent - b.PauseSent
 	if n.Idle > 0 {
-		v[TellsIdle] = n.PauseSentIdle
+		v[PauseSentIdle] = n.PauseSentIdle
 	}
 }
 

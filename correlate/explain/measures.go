@@ -6,24 +6,24 @@ import "slices"
 // the job's degradation (now) against the time before it (before).
 const (
 	// Of any end of a link.
-	BlameShare   Measure = "blame_share"
-	Dose         Measure = "dose"
-	SureDose     Measure = "sure_dose"
-	TooLate      Measure = "too_late"
-	Waiting      Measure = "waiting"
-	Tells        Measure = "tells"
-	TellsIdle    Measure = "tells_idle"
-	Told         Measure = "told"
-	FacesHost    Measure = "faces_host"
-	Between      Measure = "between_switches"
-	Ceiling      Measure = "ceiling"
-	CeilingRatio Measure = "ceiling_ratio"
-	ReverseRatio Measure = "reverse_ceiling_ratio"
-	LoadRatio    Measure = "load_ratio"
-	Lopsided     Measure = "lopsided"
-	HotAlone     Measure = "hot_alone"
-	Brought      Measure = "brought"
-	NeighbourUp  Measure = "neighbour_rise"
+	BlameShare    Measure = "blame_share"
+	Dose          Measure = "dose"
+	SureDose      Measure = "sure_dose"
+	TooLate       Measure = "too_late"
+	Waiting       Measure = "waiting"
+	PauseSent     Measure = "tells"
+	PauseSentIdle Measure = "tells_idle"
+	PauseReceived Measure = "told"
+	FacesHost     Measure = "faces_host"
+	Between       Measure = "between_switches"
+	Ceiling       Measure = "ceiling"
+	CeilingRatio  Measure = "ceiling_ratio"
+	ReverseRatio  Measure = "reverse_ceiling_ratio"
+	LoadRatio     Measure = "load_ratio"
+	Lopsided      Measure = "lopsided"
+	HotAlone      Measure = "hot_alone"
+	Brought       Measure = "brought"
+	NeighbourUp   Measure = "neighbour_rise"
 
 	// Of another job.
 	Rise       Measure = "rise"
@@ -80,9 +80,9 @@ func endMeasures() []MeasureDoc {
 		{Dose, "1", "waiting this end causes of its own, per second, over the share of its time that the job loses: 1 explains the loss"},
 		{SureDose, "1", "what of dose cannot be chance: a queue that is read at moments is met more often than before now and then"},
 		{Waiting, "s/s", "share of time in which a queue was present, beyond before"},
-		{Tells, "s/s", "time this end sent pause to its peer, beyond before"},
-		{TellsIdle, "s/s", "time it sent pause to its peer in grids in which it received almost nothing: a receiver that is only slow pauses only while it receives"},
-		{Told, "s/s", "time this end itself received pause, beyond before: a victim"},
+		{PauseSent, "s/s", "time this end sent pause to its peer, beyond before"},
+		{PauseSentIdle, "s/s", "time it sent pause to its peer in grids in which it received almost nothing: a receiver that is only slow pauses only while it receives"},
+		{PauseReceived, "s/s", "time this end itself received pause, beyond before: a victim"},
 		{FacesHost, "1", "1 if this end is a switch port whose peer is a nic"},
 		{Between, "1", "1 if this end joins two switches"},
 		{Ceiling, "1", "the most it sent over its nominal speed while traffic stood (95th percentile of free seconds)"},

@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Somebody is sent to a place. Answers of one signature that cannot be distinguished
-// and are at one place are one answer to whoever reads it: an air handler and the row
-// that it blows into, the fans of a host, the switches of a loop.
+// A technician is sent to a place. Answers of one signature that cannot be distinguished
+// and are at one place are published as one: an air handler and the row that it
+// supplies, the fans of a host, the switches of a loop.
 
 // alikeTo lists the answers at the place of an answer that cannot be distinguished from
 // it.

@@ -246,8 +246,8 @@ func WithCause(who, cause string) string {
 }
 
 // Placed returns the incident as it is published: the confidence of its root is that
-// of the place to which somebody is sent, whatever is wrong there, and whichever it is
-// of what cannot be distinguished there. In the engine it is that of the entity and the
+// of the place: of all faults that may be there, and of all entities there that cannot
+// be distinguished from the root. In the engine it is that of the entity and the
 // name, which Named gives back.
 func (in Incident) Placed() Incident {
 	in.Root.Confidence = round(min(in.Root.Confidence+in.elsewise(), 1), 3)

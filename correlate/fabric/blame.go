@@ -180,15 +180,15 @@ func (r *Readings) lengthen(before *Readings, on []bool) {
 // second to drain, so an end that received pause for half of its waiting is a
 // victim, however large its queue.
 func passes(now, before *Readings, i int) float64 {
-	told := now.Of[i].PauseReceived - before.Of[i].PauseReceived
-	if told < toldFloor {
+	received := now.Of[i].PauseReceived - before.Of[i].PauseReceived
+	if received < pauseFloor {
 		return 0
 	}
 	waiting := excess(now, before, i)
-	if waiting <= 2*told {
+	if waiting <= 2*received {
 		return 1
 	}
-	return 2 * told / waiting
+	return 2 * received / waiting
 }
 
 // pass leaves at end i what it waits for on its own account and hands the rest
@@ -250,11 +250,11 @@ func (b *Blame) from(i, from int, amount float64) {
 func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float64) bool {
 	m := now.Map
 	egress := m.Of(m.Ends[in].Owner)
-	tells := now.trails[in].tells
-	weights := now.weigh(egress, in, func(z int) float64 { return standing(tells, now.told(z)) })
+	paused := now.trails[in].paused
+	weights := now.weigh(egress, in, func(z int) float64 { return standing(paused, now.pauseReceived(z)) })
 	total := sum(weights)
 	if total == 0 {
-		weights = now.weigh(egress, in, func(z int) float64 { return together(tells, now.trails[z].wait) })
+		weights = now.weigh(egress, in, func(z int) float64 { return together(paused, now.trails[z].wait) })
 		total = sum(weights)
 	}
 	if total == 0 {
@@ -283,13 +283,13 @@ func (r *Readings) weigh(egress []int, in int, of func(int) float64) []float64 {
 	return out
 }
 
-// told returns by grid how long end i received pause, as the other end counts it.
-func (r *Readings) told(i int) []float32 {
+// pauseReceived returns by grid how long end i received pause, as the other end counts it.
+func (r *Readings) pauseReceived(i int) []float32 {
 	peer := r.across(i)
 	if peer < 0 {
 		return nil
 	}
-	return r.trails[peer].tells
+	return r.trails[peer].paused
 }
 
 // pauseless is the part of a grid from which received pause counts as continuous, so
@@ -298,19 +298,19 @@ const pauseless = 0.95
 
 // standing is how much two pauses coincide in grids that both filled, 0 where the
 // first is mostly not continuous.
-func standing(tells, told []float32) float64 {
-	if tells == nil || told == nil {
+func standing(sent, received []float32) float64 {
+	if sent == nil || received == nil {
 		return 0
 	}
 	var all, filled, both float64
-	for k, v := range tells {
+	for k, v := range sent {
 		all += float64(v)
 		if v < pauseless {
 			continue
 		}
 		filled += float64(v)
-		if told[k] >= pauseless {
-			both += float64(min(v, told[k]))
+		if received[k] >= pauseless {
+			both += float64(min(v, received[k]))
 		}
 	}
 	if 2*filled < all {

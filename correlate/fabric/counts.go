@@ -176,7 +176,7 @@ func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 func (r *Reading) mark(c *cell, stood bool) {
 	r.Marks += c.marked
 	switch {
-	case stood && c.told < 1-free:
+	case stood && c.pauseReceived < 1-free:
 		r.Standing++
 		if c.marked <= 0 {
 			r.Unmarked++
@@ -188,7 +188,7 @@ func (r *Reading) mark(c *cell, stood bool) {
 
 // Pauses reports whether the end reports pause: PFC is on and counted there.
 func (e *End) Pauses() bool {
-	return e.slots[toldSeconds] >= 0 || e.slots[tellsSeconds] >= 0 || e.slots[toldFrames] >= 0 || e.slots[tellsFrames] >= 0
+	return e.slots[receivedSeconds] >= 0 || e.slots[sentSeconds] >= 0 || e.slots[receivedFrames] >= 0 || e.slots[sentFrames] >= 0
 }
 
 // Marks returns the packets per second that end i marked, and false where it does

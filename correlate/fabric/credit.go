@@ -32,7 +32,7 @@ const (
 
 // credits reports whether the end reports missing credits and not pause.
 func (e *End) credits() bool {
-	return e.slots[toldSeconds] < 0 && (e.slots[waitSeconds] >= 0 || e.slots[waitTicks] >= 0 && e.Speed > 0)
+	return e.slots[receivedSeconds] < 0 && (e.slots[waitSeconds] >= 0 || e.slots[waitTicks] >= 0 && e.Speed > 0)
 }
 
 // starved returns the share of a grid in which the end had data and no credit, and
@@ -51,14 +51,14 @@ func (sc *scratch) starved(e *End, k int) (float64, bool) {
 // starve notes a grid without credits.
 func (t *trail) starve(n, k int, c *cell) {
 	t.known++
-	if c.told <= 0 {
+	if c.pauseReceived <= 0 {
 		return
 	}
 	if t.starved == nil {
 		t.starved, t.room = make([]float32, n), make([]float32, n)
 	}
-	t.starved[k] = float32(c.told)
-	t.room[k] = float32(max(1-c.tx, leastRoom) / c.told)
+	t.starved[k] = float32(c.pauseReceived)
+	t.room[k] = float32(max(1-c.tx, leastRoom) / c.pauseReceived)
 }
 
 // longest returns the factor by which the waiting of an end may exceed its value
@@ -90,7 +90,7 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	}
 	for i := range m.Ends {
 		if p := m.Ends[i].Peer; r.Of[i].Credits && p >= 0 {
-			r.Of[p].PauseSent, r.trails[p].tells = r.Of[i].PauseReceived, r.trails[i].starved
+			r.Of[p].PauseSent, r.trails[p].paused = r.Of[i].PauseReceived, r.trails[i].starved
 			r.Of[p].Idle, r.Of[p].PauseSentIdle = 0, 0 // nobody counts what it gave
 		}
 	}

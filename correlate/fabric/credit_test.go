@@ -91,7 +91,7 @@ func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T)
 	m, during, b := overrun(0.9, "port:leaf1/h7")
 	root := index(t, m, "port:leaf1/h7")
 	if got := during.Of[root]; math.Abs(got.Wait-0.4) > 1e-6 || got.PauseReceived != 0 || math.Abs(got.Ceiling-0.9) > 1e-6 {
-		t.Errorf("traffic stood %v of the time at %v of the speed, told to stop %v; want 0.4, 0.9, 0", got.Wait, got.Ceiling, got.PauseReceived)
+		t.Errorf("traffic waited %v of the time at %v of the speed, received pause %v; want 0.4, 0.9, 0", got.Wait, got.Ceiling, got.PauseReceived)
 	}
 	if got := b.Share(root); got < 0.9 {
 		t.Errorf("%v of the waiting ends before the full port", got)

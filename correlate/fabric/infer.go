@@ -91,9 +91,9 @@ func (sc *scratch) filled(h History, e *End) []float32 {
 // the time that one of its own egress ports was without; nil where it always gave.
 func (r *Readings) withheld(ends []int) (held []float32, total float64) {
 	for _, i := range ends {
-		for t, v := range r.trails[i].tells {
+		for t, v := range r.trails[i].paused {
 			if held == nil {
-				held = make([]float32, len(r.trails[i].tells))
+				held = make([]float32, len(r.trails[i].paused))
 			}
 			held[t] = max(held[t], v)
 		}

@@ -28,10 +28,10 @@ type signal uint8
 const (
 	txBytes signal = iota
 	rxBytes
-	toldSeconds  // port_pfc_rx_pause_seconds_total: this end was told to stop
-	tellsSeconds // port_pfc_tx_pause_seconds_total: this end sent pause to its peer
-	toldFrames   // port_pfc_rx_pause_frames_total: read where the seconds are not reported
-	tellsFrames  // port_pfc_tx_pause_frames_total: the same
+	receivedSeconds // port_pfc_rx_pause_seconds_total: this end received pause
+	sentSeconds     // port_pfc_tx_pause_seconds_total: this end sent pause to its peer
+	receivedFrames  // port_pfc_rx_pause_frames_total: read where the seconds are not reported
+	sentFrames      // port_pfc_tx_pause_frames_total: the same
 	queueBytes
 	queuePeak // port_queue_max_bytes: read where the queue itself is not reported
 	markedPackets
@@ -54,11 +54,11 @@ const (
 )
 
 // waits reports whether a signal shows traffic that waits at an end.
-func (s signal) waits() bool { return s >= toldSeconds && s <= waitTicks && s != sentPackets }
+func (s signal) waits() bool { return s >= receivedSeconds && s <= waitTicks && s != sentPackets }
 
 // zeroIsNone reports whether a signal that is 0 reads as one that is not known.
 func (s signal) zeroIsNone() bool {
-	return s == tellsSeconds || s == tellsFrames || s == markedPackets
+	return s == sentSeconds || s == sentFrames || s == markedPackets
 }
 
 var signalMetrics = [signals]telemetry.MetricName{
@@ -141,7 +141,7 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 	lanes := false
 	for _, q := range t.Contents(e) {
 		own := slotsOf(q, h)
-		if q.Kind != telemetry.Queue || own[toldSeconds] < 0 && own[tellsSeconds] < 0 && own[toldFrames] < 0 && own[tellsFrames] < 0 {
+		if q.Kind != telemetry.Queue || own[receivedSeconds] < 0 && own[sentSeconds] < 0 && own[receivedFrames] < 0 && own[sentFrames] < 0 {
 			continue
 		}
 		lane := whole
@@ -164,7 +164,7 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 // prefer leaves out signals that only substitute for better ones which are
 // reported.
 func (e *End) prefer() {
-	for _, by := range []struct{ better, worse signal }{{toldSeconds, toldFrames}, {tellsSeconds, tellsFrames}, {queueBytes, queuePeak}} {
+	for _, by := range []struct{ better, worse signal }{{receivedSeconds, receivedFrames}, {sentSeconds, sentFrames}, {queueBytes, queuePeak}} {
 		if e.slots[by.better] >= 0 {
 			e.slots[by.worse] = -1
 		}
@@ -177,7 +177,7 @@ func (e *End) prefer() {
 // Shows reports whether an end has an instrument of waiting: pause, credits, a
 // queue or marks. What no instrument shows is unknown, not zero.
 func (e *End) Shows() bool {
-	for _, s := range []signal{toldSeconds, tellsSeconds, toldFrames, tellsFrames, queueBytes, queuePeak, markedPackets} {
+	for _, s := range []signal{receivedSeconds, sentSeconds, receivedFrames, sentFrames, queueBytes, queuePeak, markedPackets} {
 		if e.slots[s] >= 0 {
 			return true
 		}
@@ -188,13 +188,13 @@ func (e *End) Shows() bool {
 // PausedBy returns the slot that shows for how long end i may not send; -1 where
 // none does.
 func (m *Map) PausedBy(i int) int {
-	return m.Ends[i].first(toldSeconds, toldFrames, waitSeconds, waitTicks)
+	return m.Ends[i].first(receivedSeconds, receivedFrames, waitSeconds, waitTicks)
 }
 
 // PausingBy returns the slot that shows for how long end i stops its peer: its own
 // pause, else the time that the peer is without a credit; -1 where none does.
 func (m *Map) PausingBy(i int) int {
-	if slot := m.Ends[i].first(tellsSeconds, tellsFrames); slot >= 0 {
+	if slot := m.Ends[i].first(sentSeconds, sentFrames); slot >= 0 {
 		return slot
 	}
 	if p := m.Ends[i].Peer; p >= 0 {
@@ -205,7 +205,7 @@ func (m *Map) PausingBy(i int) int {
 
 // QueuedBy returns the slot that shows traffic waiting at end i; -1 where none does.
 func (m *Map) QueuedBy(i int) int {
-	return m.Ends[i].first(queueBytes, queuePeak, markedPackets, waitSeconds, waitTicks, toldSeconds, toldFrames)
+	return m.Ends[i].first(queueBytes, queuePeak, markedPackets, waitSeconds, waitTicks, receivedSeconds, receivedFrames)
 }
 
 // SentBy returns the slot of the bytes that end i sends; -1 where none does.

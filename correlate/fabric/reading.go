@@ -26,7 +26,7 @@ type Reading struct {
 	RUtil         float64 // mean bytes received over the link's speed
 	PauseReceived float64 // pause seconds per second it received pause
 	PauseSent     float64 // pause seconds per second it sent pause to its peer
-	Wait          float64 // share of grids in which traffic stood, told to stop included
+	Wait          float64 // share of grids in which traffic waited, received pause included
 	// Met is the grids at which its queue was read: Wait is a share of them, met
 	// by chance. 0 where Wait is counted.
 	Met int
@@ -66,10 +66,10 @@ type Reading struct {
 
 // trail is an end's waiting grid by grid; nil slices are all zero.
 type trail struct {
-	tells, wait []float32
-	starved     []float32 // time without a credit
-	room        []float32 // how many times as long that can be at most; 0 where there was none
-	known       int       // grids in which the counter of it told; at its top it tells nothing
+	paused, wait []float32
+	starved      []float32 // time without a credit
+	room         []float32 // how many times as long that can be at most; 0 where there was none
+	known        int       // grids in which the counter of it was read below its top, where it means nothing
 }
 
 // standingSeconds of line rate in a queue make it a queue build-up: a couple of
@@ -106,8 +106,8 @@ const fullMarks = 0.02
 // half the time: a peak shows that there was a queue, not for how long.
 const fullPeak = 1e-4
 
-// toldFloor is a pause share below which an end counts as free to send.
-const toldFloor = 0.01
+// pauseFloor is a pause share below which an end counts as free to send.
+const pauseFloor = 0.01
 
 // free is the least share of a grid that must be left to send in for its rate to be
 // evidence about the link.
@@ -210,14 +210,14 @@ func (sc *scratch) at(s signal, k int) (float64, bool) {
 
 // cell is one end in one grid.
 type cell struct {
-	tx, rx, told, tells float64
-	queue               float64
-	queueSeen           bool
-	marked              float64
-	markShare           float64 // of the packets sent
-	peak                float64 // share of time for which the queue's peak lets traffic have stood
-	counted             bool    // told is known
-	starved             bool    // told is time without a credit
+	tx, rx, pauseReceived, pauseSent float64
+	queue                            float64
+	queueSeen                        bool
+	marked                           float64
+	markShare                        float64 // of the packets sent
+	peak                             float64 // share of time for which the queue's peak lets traffic have stood
+	counted                          bool    // pauseReceived is known
+	starved                          bool    // pauseReceived is time without a credit
 }
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
@@ -238,8 +238,8 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		}
 		r.Seen++
 		r.Ago = 0
-		r.PauseReceived += c.told
-		r.PauseSent += c.tells
+		r.PauseReceived += c.pauseReceived
+		r.PauseSent += c.pauseSent
 		if c.counted {
 			r.Counted++
 		}
@@ -247,15 +247,15 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		sc.rutil = append(sc.rutil, c.rx)
 		if c.rx < idle {
 			r.Idle++
-			r.PauseSentIdle += c.tells
+			r.PauseSentIdle += c.pauseSent
 		}
 		wait, known := waiting(e, &c)
 		if known {
 			waitSeen++
 			waited += wait
-			squares += float64(max(wait, c.told) * max(wait, c.told))
-			if wait > 0.5 && c.told < 1-free {
-				sc.standing = append(sc.standing, c.tx/(1-c.told))
+			squares += float64(max(wait, c.pauseReceived) * max(wait, c.pauseReceived))
+			if wait > 0.5 && c.pauseReceived < 1-free {
+				sc.standing = append(sc.standing, c.tx/(1-c.pauseReceived))
 			}
 		}
 		if c.queueSeen {
@@ -265,7 +265,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 		if 2*k >= sc.n {
 			late.add(c.marked)
 		}
-		tr.set(sc.n, k, c.tells, max(wait, c.told))
+		tr.set(sc.n, k, c.pauseSent, max(wait, c.pauseReceived))
 		if c.starved {
 			tr.starve(sc.n, k, &c)
 		}
@@ -307,14 +307,14 @@ func waiting(e *End, c *cell) (float64, bool) {
 		}
 		return 0, true
 	case e.IsNIC():
-		return c.told, true
+		return c.pauseReceived, true
 	case e.slots[queueBytes] >= 0:
 		return 0, false // between two readings of the queue
 	}
 	if c.tx > 0.95 {
 		return 1, true
 	}
-	return max(c.told, min(1, c.markShare/fullMarks), c.peak), true
+	return max(c.pauseReceived, min(1, c.markShare/fullMarks), c.peak), true
 }
 
 func (sc *scratch) finish(r *Reading) {
@@ -356,12 +356,12 @@ func (sc *scratch) carried(e *End, k int, c *cell) (ok bool) {
 // waited notes what in grid k shows traffic waiting at an end.
 func (sc *scratch) waited(e *End, k int, c *cell) {
 	var ok bool
-	if c.told, c.starved = sc.starved(e, k); !c.starved {
-		c.told, c.counted = sc.paused(e, k, toldSeconds, toldFrames)
+	if c.pauseReceived, c.starved = sc.starved(e, k); !c.starved {
+		c.pauseReceived, c.counted = sc.paused(e, k, receivedSeconds, receivedFrames)
 	}
 	c.counted = c.counted || c.starved
-	c.tells, _ = sc.paused(e, k, tellsSeconds, tellsFrames)
-	c.told, c.tells = min(c.told, 1), min(c.tells, 1)
+	c.pauseSent, _ = sc.paused(e, k, sentSeconds, sentFrames)
+	c.pauseReceived, c.pauseSent = min(c.pauseReceived, 1), min(c.pauseSent, 1)
 	c.queue, c.queueSeen = sc.at(queueBytes, k)
 	c.markShare, c.peak = 0, 0
 	if c.marked, ok = sc.at(markedPackets, k); ok && c.marked != 0 {
@@ -397,12 +397,12 @@ func (sc *scratch) sent(e *End, k int, tx float64) float64 {
 	return float64(tx*max(e.Speed, 1)) / packetBytes
 }
 
-func (t *trail) set(n, k int, tells, wait float64) {
-	if tells > 0 {
-		if t.tells == nil {
-			t.tells = make([]float32, n)
+func (t *trail) set(n, k int, paused, wait float64) {
+	if paused > 0 {
+		if t.paused == nil {
+			t.paused = make([]float32, n)
 		}
-		t.tells[k] = float32(tells)
+		t.paused[k] = float32(paused)
 	}
 	if wait > 0 {
 		if t.wait == nil {

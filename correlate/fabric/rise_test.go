@@ -51,16 +51,22 @@ func TestALoadRoseWhenItDid(t *testing.T) {
 	}
 }
 
+// bursts is a load of bursts of four grids in eight, to which more is added after a
+// grid.
+func bursts(height float64, from int, more float64) func(k int) float64 {
+	return func(k int) float64 {
+		x := height * float64((k/4)%2)
+		if k > from {
+			x += more
+		}
+		return x
+	}
+}
+
 // Bursts of a step are as high as what was added to them: then it is known to some
 // bursts when it rose, and not to a grid.
 func TestBurstsBlurWhenALoadRose(t *testing.T) {
-	w, i := loaded(t, func(k int) float64 {
-		x := 0.6 * float64((k/4)%2)
-		if k > half {
-			x += 0.2
-		}
-		return x
-	})
+	w, i := loaded(t, bursts(0.6, half, 0.2))
 	earliest, latest, ok := rose(t, w, i)
 	if !ok || latest-earliest < 8 || earliest > half || latest < half {
 		t.Errorf("rose between %.0f and %.0f of %d, %v", earliest, latest, half, ok)
@@ -84,13 +90,7 @@ func TestALoadThatFellDidNotRise(t *testing.T) {
 // mean of that span is no level that it ever had.
 func TestALoadMayRiseLater(t *testing.T) {
 	later := half + half*4/5
-	w, i := loaded(t, func(k int) float64 {
-		x := 0.1 * float64((k/4)%2)
-		if k > later {
-			x += 0.3
-		}
-		return x
-	})
+	w, i := loaded(t, bursts(0.1, later, 0.3))
 	earliest, latest, ok := rose(t, w, i)
 	if !ok || earliest > float64(later) || latest < float64(later) || latest-earliest > 6 {
 		t.Errorf("rose between %.0f and %.0f of %d, %v", earliest, latest, later, ok)

@@ -27,7 +27,7 @@ func newLife(t *testing.T) *life { return &life{t: t, now: epoch, grid: epoch} }
 
 func (p *life) judge() {
 	for ; p.grid.Add(1e9) <= p.now; p.grid = p.grid.Add(1e9) {
-		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: nobodyWorks, Witness: p.witness, Idle: p.idle}) {
+		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: nobodyWorks, Corroborates: p.witness, Idle: p.idle}) {
 			p.note(c)
 		}
 	}

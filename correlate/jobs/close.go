@@ -128,12 +128,12 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
 	enough := evidence >= threshold || j.shifted(u) || stalled
-	if !enough && (s.Witness == nil || !j.nearly(u, evidence, age)) {
+	if !enough && (s.Corroborates == nil || !j.nearly(u, evidence, age)) {
 		return None
 	}
 	if j.evidence < threshold && !j.shifted(u) && hung == 0 && j.works(g, s) {
 		// Only the reports are missing: what has ended must be enough.
-		if enough = false; s.Witness == nil || !j.nearly(u, j.evidence, 0) {
+		if enough = false; s.Corroborates == nil || !j.nearly(u, j.evidence, 0) {
 			return None
 		}
 	}

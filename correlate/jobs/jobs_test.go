@@ -242,7 +242,7 @@ func TestAJobThatSavedMayFail(t *testing.T) {
 // step, not in both.
 func TestACheckpointMayEndWithAReport(t *testing.T) {
 	var b jobs.Book
-	senses := jobs.Senses{Witness: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }}
+	senses := jobs.Senses{Corroborates: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }}
 	now := epoch
 	report := func(saved bool, before telemetry.Duration) {
 		length := 8.0

@@ -218,8 +218,8 @@ func (p *player) working(_ *jobs.Job, g telemetry.Time) (telemetry.Time, bool) {
 // close closes a grid, and does with a job that is well what the engine does.
 func (p *player) close(second int) {
 	p.report(second, p.book.Close(p.time(float64(second)), jobs.Senses{
-		Working: p.working,
-		Witness: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return p.witnessed },
+		Working:      p.working,
+		Corroborates: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return p.witnessed },
 	}))
 	for _, j := range p.book.Jobs() {
 		if j.Degradation != nil && j.Degradation.Well() {

@@ -16,13 +16,13 @@ type Senses struct {
 	// another, nothing done and nothing sent; it is called for a job whose reports
 	// come too rarely to show that. May be nil.
 	Hung func(j *Job, g telemetry.Time) float64
-	// Witness reports whether there is corroborating evidence for a degradation:
+	// Corroborates reports whether there is corroborating evidence for a degradation:
 	// something physical that can degrade the job is in trouble in a way that fits,
 	// which makes one certainly slow step enough. May be nil.
-	Witness func(j *Job, h *Degradation, g telemetry.Time) bool
+	Corroborates func(j *Job, h *Degradation, g telemetry.Time) bool
 }
 
 // corroborates reports whether there is corroborating evidence for a degradation.
 func (s *Senses) corroborates(j *Job, h *Degradation, g telemetry.Time) bool {
-	return s.Witness != nil && s.Witness(j, h, g)
+	return s.Corroborates != nil && s.Corroborates(j, h, g)
 }

@@ -82,7 +82,7 @@ func TestFewLongStepsNeedCorroboration(t *testing.T) {
 			}
 			return c.said && h.Steps > 1
 		}
-		began, _ := watchLong(from+60, interrupted(from, 1), Senses{Witness: sees})
+		began, _ := watchLong(from+60, interrupted(from, 1), Senses{Corroborates: sees})
 		if len(began) != c.want {
 			t.Errorf("corroborated: %v; began at %v", c.said, began)
 		}
@@ -97,7 +97,7 @@ func TestFewLongStepsNeedCorroboration(t *testing.T) {
 func TestBlocksThatAreNearlySlowNeedCorroboration(t *testing.T) {
 	steps := beatsOfEight(400)
 	alone, _ := watchLong(400, steps, Senses{})
-	with, h := watchLong(400, steps, Senses{Witness: func(*Job, *Degradation, telemetry.Time) bool { return true }})
+	with, h := watchLong(400, steps, Senses{Corroborates: func(*Job, *Degradation, telemetry.Time) bool { return true }})
 	if len(alone) == 0 || len(with) == 0 || with[0] < slowerFrom || with[0] >= alone[0] {
 		t.Fatalf("begins at %v, corroborated at %v", alone, with)
 	}
@@ -147,7 +147,7 @@ func TestAnyStepsCanBeJudged(t *testing.T) {
 			}
 			return r.IntN(40) == 0
 		}
-		if watchLong(1500, length, Senses{Witness: sees}); wrong > 0 {
+		if watchLong(1500, length, Senses{Corroborates: sees}); wrong > 0 {
 			t.Errorf("seed %d: %d begin after they are opened", seed, wrong)
 		}
 	}
