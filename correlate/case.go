@@ -32,6 +32,7 @@ type incidentCase struct {
 	incident explain.Incident // as of the last judgement
 	// published is the last revision, against which the next is measured.
 	published explain.Incident
+	former    explain.Incident  // the one that it opened again, as it was resolved; none if it has no revision
 	impact    explain.JobImpact // on this job, as of the last judgement
 	// under is the job whose case carries this one's incident; zero if it
 	// carries its own. strayed counts judgements that disagreed with it.
@@ -441,6 +442,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.Entity(&c.job)
 	c.incident.Snapshot(k)
 	c.published.Snapshot(k)
+	c.former.Snapshot(k)
 	c.impact.Snapshot(k)
 	k.Entity(&c.under)
 	k.Int(&c.strayed)

@@ -7,48 +7,59 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestARelapseThatIsAnotherFaultDeparts: a degradation that opened an incident again
-// while its cause was not sure, and is sure of one elsewhere later, becomes an
-// incident of its own; the one before is resolved with the root that it had.
+// TestARelapseThatIsAnotherFaultDeparts: a degradation that opened an incident again, and
+// whose answers hold nothing at the place of that incident's root, becomes an incident of
+// its own: at once where another root is sure, else when all could have been seen. The one
+// before is resolved with the root that it had.
 func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
-	incident := func(where telemetry.Entity, signature string, confidence float64) explain.Incident {
-		return explain.Incident{ID: "inc-1", State: explain.StateOpen, Revision: 3, Reopens: 1,
-			Root: explain.Root{Entity: where, Domain: telemetry.Power, Signature: signature, Confidence: confidence}}
+	catalogue := map[string]*explain.Signature{"cap": {Name: "cap", Domain: telemetry.Power}, "jitter": {Name: "jitter", Domain: telemetry.Software}, "": nil}
+	answer := func(where, signature string, confidence float64) explain.Answer {
+		return explain.Answer{Entity: node(where), Signature: catalogue[signature], Confidence: confidence}
 	}
+	elsewhere := []explain.Answer{answer("b", "jitter", .84), answer("c", "", .16)}
+	unsure := []explain.Answer{answer("b", "", .3), answer("c", "jitter", .3), answer("d", "jitter", .1)}
+	there := []explain.Answer{answer("b", "jitter", .84), answer("a", "", .1)}
 	for name, c := range map[string]struct {
-		was, now explain.Incident
-		want     bool
+		was     float64 // sure of node a
+		answers []explain.Answer
+		age     telemetry.Duration
+		want    bool
 	}{
-		"sure of another place":   {incident(node("a"), "cap", 1), incident(node("b"), "jitter", .84), true},
-		"not sure of it":          {incident(node("a"), "cap", 1), incident(node("b"), "jitter", .4), false},
-		"the first was not sure":  {incident(node("a"), "cap", .8), incident(node("b"), "jitter", .84), false},
-		"another name, one place": {incident(node("a"), "cap", 1), incident(node("a"), "jitter", .84), false},
-		"nothing is known of it":  {incident(node("a"), "cap", 1), incident(node("b"), explain.Unknown, .84), false},
+		"sure of another place":            {1, elsewhere, 0, true},
+		"sure of none yet":                 {1, unsure, 0, false},
+		"sure of none when all was seen":   {1, unsure, investigateFor, true},
+		"the first was not sure":           {.8, elsewhere, investigateFor, false},
+		"it may still be the same":         {1, there, investigateFor, false},
+		"the same place with another name": {1, []explain.Answer{answer("a", "jitter", .84)}, investigateFor, false},
 	} {
-		for _, reopens := range []int{0, 1} {
+		for _, reopened := range []bool{false, true} {
 			e, err := New(Config{Site: "s"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := &incidentCase{job: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, published: c.was, incident: c.now}
-			x.incident.Reopens = reopens
-			want := c.want && reopens > 0 // one that was never resolved corrects its root
-			if got := e.incidents.departs(x); got != want {
-				t.Errorf("%s, %d reopens: %v", name, reopens, got)
+			now := explain.Incident{ID: "inc-1", State: explain.StateOpen, Revision: 4, Root: explain.Root{Entity: node("a"), Domain: telemetry.Power, Signature: "cap", Confidence: c.was}}
+			x := &incidentCase{job: telemetry.Entity{Kind: telemetry.Job, Name: "j"}, published: now, incident: now}
+			if reopened {
+				x.former, x.incident.Reopens = now, 1
+				x.former.State, x.former.Revision, x.former.Title = explain.StateResolved, 3, "as it was"
+			}
+			want := c.want && reopened // one that was never resolved corrects its root
+			if got := e.incidents.elsewhere(x, c.answers, c.age); got != want {
+				t.Errorf("%s, reopened %v: %v", name, reopened, got)
 			}
 			if !want {
 				continue
 			}
 			e.incidents.depart(x, 500e9)
 			last := e.incidents.out.Incidents
-			if len(last) != 1 || last[0].ID != "inc-1" || last[0].State != explain.StateResolved || last[0].Revision != 4 || last[0].Root.Entity != node("a") {
+			if len(last) != 1 || last[0].ID != "inc-1" || last[0].State != explain.StateResolved || last[0].Revision != 5 || last[0].Title != "as it was" {
 				t.Errorf("the one before: %+v", last)
 			}
-			if in := &x.incident; in.ID == "inc-1" || in.SplitFrom == nil || *in.SplitFrom != "inc-1" || in.Reopens != 0 || x.published.Revision != 0 {
+			if in := &x.incident; in.ID == "inc-1" || in.SplitFrom == nil || *in.SplitFrom != "inc-1" || in.Reopens != 0 || x.published.Revision != 0 || x.naming.named() {
 				t.Errorf("its own: %+v", in)
 			}
-			if e.incidents.departs(x) {
+			if e.incidents.elsewhere(x, c.answers, c.age) {
 				t.Error("it departs again")
 			}
 		}

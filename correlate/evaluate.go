@@ -246,6 +246,11 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	} else {
 		ev := e.examiner.gather(c, j, j.Degradation, g)
 		answers := e.study(ev, g)
+		if e.elsewhere(c, ev.Answers, g.Sub(j.Degradation.Opened)) {
+			e.depart(c, g)
+			next = c.incident
+			next.Updated = g
+		}
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.retell(c, &next, ev)
 		} else {
@@ -264,8 +269,6 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	switch lead := e.leader(c); {
 	case e.strays(c, lead):
 		e.split(c, g)
-	case c == lead && e.departs(c):
-		e.depart(c, g)
 	case c == lead:
 		e.merge(c, g)
 	}

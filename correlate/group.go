@@ -374,26 +374,45 @@ func (e *caseBook) split(c *incidentCase, g telemetry.Time) {
 	c.incident.Opened, c.incident.SplitFrom = g, &from
 }
 
-// departs reports whether a relapse turned out to be another trouble: the incident
-// that it opened again was sure of its root, and now the case is sure of one
-// elsewhere. Had it been so at the first look, it would have been an incident of its
-// own at once.
-func (e *caseBook) departs(c *incidentCase) bool {
-	was, now := &c.published, &c.incident
-	return now.Reopens > 0 && !c.inherited && was.Revision > 0 && ofKind(was) >= surely && ofKind(now) >= sure && !e.samePlace(was, now)
+// relapseOdds is how many times as likely a job's next degradation has the cause of the
+// last one, which ended less than ten minutes before, as another.
+const relapseOdds = 10.0
+
+// elsewhere reports whether a relapse turned out to be another trouble: the incident
+// that it opened again was sure of its root, and the answers hold next to nothing at
+// that place, though another root is sure, or the relapse is old enough for all to be
+// seen.
+func (e *caseBook) elsewhere(c *incidentCase, answers []explain.Answer, age telemetry.Duration) bool {
+	was := &c.former
+	if c.inherited || was.Revision == 0 || ofKind(was) < surely || was.Root.Signature == explain.Unknown {
+		return false
+	}
+	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
+	return relapseOdds*there < 1-there && (kind(answers, answers[0].Name()) >= sure || age >= investigateFor)
 }
 
-// depart gives back the incident that a case opened again, with the root that it had,
+// isAt reports whether an answer is at the place of an incident's root: equal to it, the
+// other end of its cable, a part of it or the whole, or the same fault where the incident
+// lists it; in the network, where one link's fault is seen at many, whatever is not very
+// sure.
+func (e *caseBook) isAt(in *explain.Incident, a *explain.Answer) bool {
+	x := in.Root.Entity
+	if a.Entity == x || e.within(a.Entity, x) || e.within(x, a.Entity) || e.near(a.Entity, x) || a.Name() == in.Root.Signature && lists(in, a.Entity) {
+		return true
+	}
+	return a.Signature != nil && in.Root.Domain == telemetry.Network && network(a) && a.Confidence < surely
+}
+
+// depart gives back the incident that a case opened again, as it was when it was resolved,
 // and makes the case one of its own.
 func (e *caseBook) depart(c *incidentCase, g telemetry.Time) {
-	if last := c.published; last.State == explain.StateOpen {
-		how, at := "recovered", g
-		last.State, last.Resolution, last.Resolved = explain.StateResolved, &how, &at
-		last.Updated, last.Revision = g, last.Revision+1
+	if c.published.State == explain.StateOpen {
+		last := c.former
+		last.Updated, last.Revision = g, c.published.Revision+1
 		e.out.Incidents = append(e.out.Incidents, last)
 	}
 	e.split(c, g)
-	c.published, c.incident.Reopens = explain.Incident{}, 0
+	c.published, c.former, c.naming, c.incident.Reopens, c.incident.Chain = explain.Incident{}, explain.Incident{}, naming{}, 0, nil
 }
 
 // publish publishes a primary's incident with the impact of all its members. It is
@@ -565,7 +584,7 @@ func (c *incidentCase) unexplained() bool {
 // reopen gives a case the identity of the resolved one of which it is a relapse. A
 // relapse whose cause is not sure keeps the root that was published.
 func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.Incident {
-	c.published = old.published
+	c.published, c.former = old.published, old.published
 	was := &old.incident
 	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown && (ofKind(&next) < sure || next.Root.Signature == explain.Unknown) {
 		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain

@@ -285,6 +285,7 @@ func worst(f *FabricEvidence) int {
 func jobFact(e *Evidence) fact {
 	now := e.Loss().Step
 	f := fact{entity: e.Job, metric: e.Degradation.Metric(), shape: jobShape(e), before: e.Degradation.Before, now: now, unit: "s"}
+	f.at = e.Degradation.Onset
 	switch {
 	case f.before == 0 && now == 0:
 		f.shape, f.why = telemetry.ShapeStall, "it has "+e.Degradation.State.String()+", and reported no step before"
