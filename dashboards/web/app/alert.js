@@ -38,6 +38,8 @@ export class Alert {
 
   get title() { return this.alert?.title ?? this.id; }
 
+  get sources() { return [this.feed]; }
+
   get alert() { return this.feed.answer?.alert; }
 
   close() {
@@ -49,10 +51,9 @@ export class Alert {
   /** update brings the view up to what is known. */
   update() {
     const { alert: a, store: { tick: now } } = this;
-    const came = a && this.content.hidden;
     show(this.content, Boolean(a));
     show(this.missing, !a);
-    text(this.missing, this.feed.status === 404 ? `No alert ${this.id} is known here. It may be older than what is kept.` : this.feed.failure ? `This alert cannot be read: ${this.feed.failure}.` : "Reading …");
+    text(this.missing, a ? "" : `No alert ${this.id} is known here. It may be older than what is kept.`);
     if (!a) return;
     const note = this.feed.answer.note ?? {};
     if (changed(this.state, "facts", [a.revision, a.state, a.severity, day(now)])) replace(this.state, this.facts(a, now));
@@ -62,7 +63,6 @@ export class Alert {
     if (changed(this.rows, "rows", [a.revision, [...this.now]])) this.drawRows(a);
     if (changed(this.rule, "rule", a.revision)) this.drawRule(a);
     text(this.duration, duration(lastedFor(a, now)));
-    if (came && document.activeElement?.id === "view") this.headline.focus({ preventScroll: true }); // it had nothing to say before
     this.ask(a);
   }
 

@@ -24,6 +24,9 @@ export class Feed {
     this.ask();
   }
 
+  /** loaded reports whether the API answered, be it that there is no such thing. */
+  get loaded() { return Boolean(this.answer) || this.status === 404; }
+
   close() {
     this.closed = true;
     clearTimeout(this.timer);
@@ -133,6 +136,8 @@ export class Alerts {
   }
 
   get title() { return "Alerts"; }
+
+  get sources() { return [this.feed]; }
 
   close() { this.feed.close(); }
 

@@ -2,7 +2,7 @@
 // got, part by part. What cannot be observed is said to be so; it is not zero.
 
 import { h, s, replace, changed } from "./dom.js";
-import { percent, gpuTime, mfu, score, NONE } from "./format.js";
+import { percent, gpuTime, mfu, score } from "./format.js";
 import { domainSign, domainClass } from "./words.js";
 
 const least = 5e-5; // the least share that is shown: less is within the error of the measurement
@@ -89,7 +89,7 @@ export function bottlenecks(el, answer) {
   const sorted = [...scores].sort((a, b) => known(b) - known(a) || (of[b[0]] ?? 0) - (of[a[0]] ?? 0));
   replace(el, h("dl", { class: "scores" }, sorted.map(([name, said]) => [
     h("dt", {}, said),
-    h("dd", {}, known([name]) ? [meter(of[name] / 100), h("b", { class: "num" }, score(of[name]))] : h("span", { class: "quiet" }, answer ? "not observed" : NONE)),
+    h("dd", {}, known([name]) ? [meter(of[name] / 100), h("b", { class: "num" }, score(of[name]))] : h("span", { class: "quiet" }, "not observed")),
   ])));
 }
 

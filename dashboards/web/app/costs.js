@@ -25,6 +25,7 @@ export class Costs {
     this.answers = {};
     this.span = windowWords(length);
     this.failure = "";
+    this.loaded = false; // all were answered at least once
     this.timer = 0;
     this.ask();
   }
@@ -51,7 +52,7 @@ export class Costs {
         if (turn !== this.turn || this.closed) return;
         this.names.forEach((n, i) => { this.answers[n] = got[i]; });
         this.span = windowWords(asked); // what the answers are of, while others are asked for
-        this.failure = "";
+        Object.assign(this, { failure: "", loaded: true });
       } catch (error) {
         this.failure = error.message;
         wait = patience;

@@ -32,7 +32,7 @@ export class Coverage {
     this.wanted = h("div", {});
     this.faults = h("div", {});
     this.gaps = h("div", {});
-    this.sources = h("div", {});
+    this.listed = h("div", {});
     this.names = h("div", {});
     this.trouble = h("p", { class: "complaint", role: "status" });
     this.filter = h("input", { type: "search", placeholder: "collector, target or part", "aria-label": "Only sources whose collector, target or part contains", oninput: () => this.update() });
@@ -43,12 +43,16 @@ export class Coverage {
       section("faults", "Faults that cannot be distinguished", this.faults),
       section("wanted", "What NVIDIA asks of a site's telemetry", this.wanted),
       section("coverage-gaps", "Gaps", this.gaps),
-      section("coverage-sources", "Sources", h("div", { class: "withfilter" }, h("label", { class: "filter" }, "Find ", this.filter), this.onlySilent), this.sources),
+      section("coverage-sources", "Sources", h("div", { class: "withfilter" }, h("label", { class: "filter" }, "Find ", this.filter), this.onlySilent), this.listed),
       section("coverage-names", "Metrics and events", this.names));
     this.ask();
   }
 
   get title() { return "Coverage"; }
+
+  get sources() { return [this, this.store.covered]; }
+
+  get loaded() { return Boolean(this.report); }
 
   close() {
     this.closed = true;
@@ -59,9 +63,9 @@ export class Coverage {
     if (!document.hidden) {
       try {
         this.report = await get("/api/v1/coverage/report");
-        text(this.trouble, "");
+        this.failure = "";
       } catch (error) {
-        text(this.trouble, `Coverage is not available: ${error.message}`);
+        this.failure = error.message;
       }
     }
     if (this.closed) return;
@@ -72,15 +76,15 @@ export class Coverage {
   /** update brings the view up to what is known. */
   update() {
     const { report, store } = this, now = store.tick;
+    text(this.trouble, this.failure && `Coverage is not available: ${this.failure}`);
     this.drawSources();
     this.drawGaps();
-    if (!report) return;
     const count = (list, key, value) => list.filter((x) => x[key] === value).length;
     const asked = report.requirements.filter((r) => r.state !== "absent");
     const dark = report.faults.filter((f) => f.sight === "confused" || f.sight === "blind");
     text(this.headline, headline(store, report, dark));
     text(this.summary, [`${count(asked, "state", "met")} of ${asked.length} requirements met`, dark.length ? `${plural(dark.length, "fault")} cannot be detected or distinguished` : "every fault can be distinguished",
-      `${plural((store.coverage ?? []).length, "source")}, ${plural(report.metrics.length, "kind", "kinds")} of metric`].join(" · "));
+      `${plural(store.coverage.length, "source")}, ${plural(report.metrics.length, "kind", "kinds")} of metric`].join(" · "));
     if (changed(this.domains, "domains", report.domains)) replace(this.domains, domainTable(report.domains, now));
     if (changed(this.faults, "faults", report.faults)) replace(this.faults, faultList(dark, report.faults));
     if (changed(this.wanted, "wanted", report.requirements)) replace(this.wanted, wantedTable(report.requirements, now));
@@ -89,25 +93,25 @@ export class Coverage {
 
   drawSources() {
     const wanted = this.filter.value.trim().toLowerCase(), silent = this.onlySilent.getAttribute("aria-pressed") === "true";
-    const all = (this.store.coverage ?? []).filter((x) => (!silent || x.silent) && (!wanted || `${x.collector} ${x.target} ${x.part}`.toLowerCase().includes(wanted)));
+    const all = this.store.coverage.filter((x) => (!silent || x.silent) && (!wanted || `${x.collector} ${x.target} ${x.part}`.toLowerCase().includes(wanted)));
     all.sort((a, b) => b.silent - a.silent);
-    if (changed(this.sources, "sources", [all.length, all.slice(0, fewSources)])) replace(this.sources, sourceTable(all, this.store.tick));
+    if (changed(this.listed, "sources", [all.length, all.slice(0, fewSources)])) replace(this.listed, sourceTable(all, this.store.tick));
   }
 
   drawGaps() {
     const { coverage, gaps, tick } = this.store;
-    const silent = (coverage ?? []).filter((x) => x.silent);
+    const silent = coverage.filter((x) => x.silent);
     if (!changed(this.gaps, "gaps", [silent.map((x) => [x.collector, x.target, x.part, x.latest]), gaps])) return;
     replace(this.gaps, gapPicture(gaps, tick),
       silent.length > 0 && h("ul", { class: "plain" }, silent.slice(0, 20).map((x) => h("li", {}, h("b", { class: "t-warn" }, sign("stalled"), `${x.collector} ${x.target}${x.part ? ` ${x.part}` : ""}`), ", last data ", timeOf(instant(x.latest), tick))), silent.length > 20 && h("li", {}, `and ${number(silent.length - 20)} more`)),
-      gaps.length === 0 && silent.length === 0 && h("p", { class: "quiet" }, coverage === null ? "Not available." : "None. Every source reports."),
+      gaps.length === 0 && silent.length === 0 && h("p", { class: "quiet" }, "None. Every source reports."),
       gaps.length > 0 && h("details", {}, h("summary", {}, plural(gaps.length, "gap")), h("ul", { class: "plain" }, gaps.map((g) => h("li", {},
         `${g.collector} ${g.target}${g.part ? ` ${g.part}` : ""}, nothing from `, timeOf(instant(g.from), tick), g.to ? [" to ", timeOf(instant(g.to), tick), ` (${duration((instant(g.to) - instant(g.from)) / 1000)})`] : " on")))));
   }
 }
 
 function headline(store, report, dark) {
-  const silent = (store.coverage ?? []).filter((x) => x.silent).length;
+  const silent = store.coverage.filter((x) => x.silent).length;
   if (silent > 0) return `${plural(silent, "source")} without data`;
   const deaf = report.domains.filter((d) => d.metrics === 0).map((d) => d.domain);
   if (deaf.length) return `No data from ${deaf.join(" and ")}`;

@@ -56,7 +56,14 @@ export class EntityView {
     this.located();
   }
 
-  get title() { return called(this.id); }
+  get title() { return this.id ? called(this.id) : "Entity"; }
+
+  get sources() { return [this.store, this]; }
+
+  get loaded() { return Boolean(this.answer) || this.trouble.textContent !== ""; }
+
+  /** await asks for the entity, again after a while. */
+  await() { if (this.id && Number.isFinite(this.store.tick) && this.store.tick - this.askedAt >= every) this.ask(); }
 
   close() {
     this.closed = true;
@@ -74,7 +81,8 @@ export class EntityView {
   located() {
     this.id = new URLSearchParams(location.search).get("of") ?? "";
     Object.assign(this, { answer: null, edges: [], askedAt: -Infinity });
-    text(this.trouble, "");
+    text(this.trouble, this.id ? "" : "The address names no entity: /entity?of=kind:name. Ctrl-K finds one.");
+    show(this.sections.curves, this.id !== "");
     this.store.changed();
   }
 
@@ -95,8 +103,8 @@ export class EntityView {
   /** update brings the view up to what is known. */
   update() {
     const { store, answer } = this, now = store.tick;
-    text(this.headline, called(this.id));
-    if (this.id && Number.isFinite(now) && now - this.askedAt >= every) this.ask();
+    text(this.headline, this.title);
+    this.await();
     if (answer && changed(this.status, "status", answer)) {
       replace(this.status, stateMark(answer), answer.reason && ` ${answer.reason}`, " · ", coverageWords(answer.coverage),
         answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`,

@@ -153,7 +153,7 @@ export class Fabric extends MapView {
 
   sentence(worst) {
     const n = this.switches.length, m = this.shown;
-    if (n === 0) return this.failure ? "The fabric cannot be read" : this.asking ? "Reading …" : "No switch is known here";
+    if (n === 0) return this.failure ? "The fabric cannot be read" : "No switch is known here";
     const all = plural(n, "switch", "switches");
     if (this.values.size === 0) return `${all}, no data for this`;
     return worst ? `${all}; ${worst.name}: ${this.words(worst.v)} ${m.what}` : `${all}, ${m.none}`;

@@ -17,7 +17,7 @@ export function roundly(v) { return quantity(Number(v.toPrecision(2)), "s"); }
 // summary sums sources by collector.
 function summary(store) {
   const by = new Map();
-  for (const s of store.coverage ?? []) {
+  for (const s of store.coverage) {
     const sum = by.get(s.collector) ?? { collector: s.collector, targets: new Set(), sources: 0, series: 0, silent: 0, cadence: Infinity, offset: 0 };
     sum.targets.add(s.target);
     sum.sources++;
@@ -34,7 +34,6 @@ function sourcesTable(store) {
   const rows = summary(store);
   if (rows.length === 0) {
     const n = store.status?.sources ?? 0;
-    if (n === 0 && store.coverage === null) return h("p", { class: "quiet" }, "Not available.");
     return h("p", { class: "quiet" }, n > 0 ? `${plural(n, "source")} reporting.` : "No source reports. On a host with RDMA devices, run ", n > 0 ? "" : h("code", {}, "quintet collect"), n > 0 ? "" : "; it reads that host.");
   }
   const num = (v) => h("td", { class: "num" }, v);
@@ -44,7 +43,7 @@ function sourcesTable(store) {
       num(Number.isFinite(r.cadence) ? roundly(r.cadence) : NONE), num(r.silent ? h("b", { class: "t-warn" }, r.silent) : "0"), num(Math.abs(r.offset) < 0.0005 ? "0" : roundly(r.offset))))));
 }
 
-function silent(store) { return (store.coverage ?? []).filter((s) => s.silent).slice(0, 50).map((s) => [s.collector, s.target, s.part, s.latest]); }
+function silent(store) { return store.coverage.filter((s) => s.silent).slice(0, 50).map((s) => [s.collector, s.target, s.part, s.latest]); }
 
 function silentList(store) {
   const list = silent(store);

@@ -37,6 +37,10 @@ export class IncidentView {
 
   get title() { return this.incident?.title ?? this.id; }
 
+  get sources() { return [this]; }
+
+  get loaded() { return this.store.incidents.has(this.id) || Boolean(this.absent); }
+
   build() {
     this.state = h("p", { class: "state" });
     this.headline = h("h1", { tabindex: "-1" });
@@ -90,7 +94,7 @@ export class IncidentView {
     show(this.content, Boolean(this.incident));
     show(this.missing, !this.incident);
     if (!this.incident) {
-      text(this.missing, this.absent || "Reading …");
+      text(this.missing, this.absent);
       if (this.absent && !this.asking && this.store.link === "live" && changed(this.missing, "tick", this.store.tick)) this.fetch();
       return;
     }

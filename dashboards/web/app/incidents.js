@@ -122,7 +122,7 @@ export class Incidents {
     this.strip.draw(chosenOf(all, this.search.value, this.values, this.places), span, store.tick);
     text(this.headline, this.found.length === all.length ? plural(all.length, "incident") : `${this.found.length} of ${plural(all.length, "incident")}`);
     incidentList(this.list, this.everything ? this.found : this.found.slice(0, shownAtFirst), this.store.tick);
-    nothing(this.none, this.found.length === 0 ? (this.store.loaded ? "None." : "Reading …") : "");
+    nothing(this.none, this.found.length === 0 ? "None." : "");
     show(this.more, !this.everything && this.found.length > shownAtFirst);
     text(this.more, `Show all ${this.found.length}`);
   }

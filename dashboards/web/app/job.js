@@ -4,6 +4,7 @@ import { h, text, attr, show, replace, changed } from "./dom.js";
 import { plural, percent, mfu, factor, quantity, called, gpuTime, change, instant, interval, NONE } from "./format.js";
 import { sign, tone } from "./words.js";
 import { section } from "./parts.js";
+import { once } from "./reading.js";
 import { incidentList } from "./rows.js";
 import { get, isHurt } from "./store.js";
 import { history, quoted, grid, isAborted, unsettled } from "./promql.js";
@@ -35,7 +36,10 @@ export class Job {
     this.measure = measures[0][0];
     this.control = new AbortController();
     this.askedAt = NaN;
+    this.told = { loaded: false, failure: "" }; // of its ranks
+    this.placing = { loaded: false, failure: "" };
     this.build();
+    once(this.waits, [this.told]);
     this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, tell: () => store.changed() });
     this.place();
   }
@@ -83,16 +87,16 @@ export class Job {
     if (this.closed) return;
     const { store } = this, job = store.jobs.get(this.id);
     const mine = [...store.incidents.values()].filter((i) => (i.impact?.jobs ?? []).some((j) => j.job === this.id)).sort((a, b) => (a.state === b.state ? instant(b.opened) - instant(a.opened) : a.state === "open" ? -1 : 1));
-    show(this.missing, store.loaded && !job);
-    if (store.loaded && !job) text(this.missing, `No job ${this.name} is known here now.`);
+    show(this.missing, !job);
+    if (!job) text(this.missing, `No job ${this.name} is known here now.`);
     text(this.headline, job ? headline(this.name, job, mine) : this.name);
     if (changed(this.state, "facts", job ?? null)) replace(this.state, facts(job));
     incidentList(this.open, mine.slice(0, 10), store.tick);
     show(this.incidents, mine.length > 0);
     this.mine = mine;
-    waterfall(this.budget, this.costs.answers.budget?.jobs?.find((j) => j.job === this.id));
-    drawLosses(this.lost, upToDate(this.costs.answers, mine, this.id).losses);
-    this.drawPlaces();
+    once(this.budget, [this.costs], () => waterfall(this.budget, this.costs.answers.budget?.jobs?.find((j) => j.job === this.id)));
+    once(this.lost, [this.costs], () => drawLosses(this.lost, upToDate(this.costs.answers, mine, this.id).losses));
+    once(this.placed, [this.placing], () => this.drawPlaces());
     const at = grid(store.tick, mapStep * 1000); // so that columns of one answer are those of the next
     if (Number.isFinite(at) && !(at - this.askedAt < every) && !document.hidden) this.ask(at);
   }
@@ -106,11 +110,14 @@ export class Job {
       const place = (r) => { const i = order.indexOf(r.labels.__name__); return i < 0 ? order.length : i; };
       this.curves.show(curvesOf(curves.sort((a, b) => place(a) - place(b)), "effect"), { from: Math.max(hour.from, ...firstOf(curves)), to: at, live: true });
       await this.askRanks(at, of, signal);
+      Object.assign(this.told, { loaded: true, failure: "" });
     } catch (error) {
       if (isAborted(error)) return;
+      this.told.failure = error.message;
       this.curves.fail(error);
       text(this.mapWords, `The history is not available: ${error.message}`);
     }
+    once(this.waits, [this.told], () => this.drawWaits());
   }
 
   async askRanks(at, of, signal) {
@@ -127,7 +134,6 @@ export class Job {
     this.tables = Object.fromEntries(measures.map(([m], i) => [m, goes ? continued(this.tables[m], tableOf(got[i]), at - mapSpan) : tableOf(got[i])]));
     for (const b of this.choices) show(b, this.tables[b.dataset.measure].rows.length > 0);
     this.drawMap();
-    this.drawWaits();
   }
 
   drawMap() {
@@ -157,15 +163,14 @@ export class Job {
       const t = await get(`/api/v1/topology?${new URLSearchParams({ entity: this.id, hops: 3 })}`);
       this.places = placementOf(this.id, t.edges ?? []);
       this.cut = t.truncated;
+      this.placing.loaded = true;
     } catch (error) {
-      this.placeTrouble = error.message;
+      this.placing.failure = error.message;
     }
-    if (!this.closed) this.drawPlaces();
+    if (!this.closed) this.store.changed();
   }
 
   drawPlaces() {
-    if (this.placeTrouble && !this.places) { text(this.placed, `Not available: ${this.placeTrouble}`); return; }
-    if (!this.places) return;
     const { marks } = touchedBy(this.store, NaN), all = this.places;
     const marked = (p) => [p.node, ...p.switches, ...p.racks, ...p.cooling, ...p.power].map((id) => marks.get(id)).filter(Boolean).length + (hostMarks(p, marks) ? 2 : 0);
     const sorted = [...all].sort((a, b) => marked(b) - marked(a));

@@ -30,7 +30,6 @@ export class Jobs {
     text(this.headline, `${plural(all.length, "job")}${hurt ? `, ${hurt} degraded` : ""}`);
     jobList(this.list, some, this.store);
     nothing(this.none, all.length && !some.length ? `No job's name or state contains “${this.filter.value}”.` : "");
-    const empty = this.store.loaded && all.length === 0;
-    if (changed(this.ways, "ways", empty)) replace(this.ways, empty ? connectWays() : null);
+    if (changed(this.ways, "ways", all.length === 0)) replace(this.ways, all.length === 0 ? connectWays() : null);
   }
 }

@@ -12,7 +12,7 @@ export function drawLosses(el, losses, linkOf = () => null) {
   if (!changed(el, "losses", losses ? [losses.causes, losses.unknown, losses.gpu_seconds_lost, losses.available_gpu_seconds] : null)) return;
   const total = losses?.gpu_seconds_lost ?? 0;
   if (!(total > 0)) {
-    replace(el, h("p", { class: "quiet" }, losses ? "Nothing was lost in this time." : ""));
+    replace(el, h("p", { class: "quiet" }, "Nothing was lost in this time."));
     return;
   }
   const some = losses.causes.slice(0, fewCauses), rest = losses.causes.slice(fewCauses);

@@ -23,6 +23,7 @@ import { Explore } from "./explore.js";
 import { Wall } from "./wall.js";
 import { Find } from "./find.js";
 import { steady } from "./steady.js";
+import { unread } from "./reading.js";
 import { zoneIn, keepZone } from "./zone.js";
 
 const store = new Store();
@@ -89,6 +90,7 @@ function alarm(a) {
 // ------------------------------------------------------------- which view
 
 let view = null;
+const reading = h("h1", { tabindex: "-1" }); // in the place of a view that has nothing to state yet
 let shownPath = null;
 const places = new Map(); // history entry -> how far it was scrolled
 let entry = history.state?.entry ?? 0;
@@ -126,7 +128,7 @@ function route(moved) {
   shownPath = location.pathname;
   view?.close();
   view = viewFor(shownPath);
-  replace(main, view.el);
+  replace(main);
   for (const a of document.querySelectorAll("#bar nav a")) {
     const here = a.getAttribute("href") === `/${shownPath.split("/")[1]}`;
     attr(a, "aria-current", here ? "page" : null);
@@ -162,10 +164,21 @@ function follow(event) {
 
 function render() {
   updateBar();
-  view.update();
+  const waited = document.activeElement === reading;
+  if (framed()) view.update(); else view.await?.();
+  if (waited && !reading.isConnected) main.querySelector("h1")?.focus({ preventScroll: true });
   const open = [...store.incidents.values()].filter((i) => i.state === "open").length;
   document.title = `${open ? `(${open}) ` : ""}${view.title || "Quintet"}${store.status?.site ? ` · ${store.status.site}` : ""}`;
   announce();
+}
+
+// framed puts the view into the page, and reports whether it may state anything: once
+// its sources have answered; without any of its own, that is the store.
+function framed() {
+  const words = unread(view.sources ?? [store]), wanted = words === "" ? view.el : reading;
+  text(reading, words);
+  if (main.firstChild !== wanted) replace(main, wanted);
+  return words === "";
 }
 
 function announce() {

@@ -20,7 +20,13 @@ export class MapView {
     this.choices = measures.map((m) => h("button", { type: "button", "data-measure": m.id, title: hint?.(m), onclick: () => this.put({ measure: m.id }) }, m.name));
     this.scrub = new Scrub((at) => this.put({ at }));
     this.note = h("p", { class: "quiet", role: "status", hidden: true });
+    this.loaded = false; // the history answered, be it that it cannot
   }
+
+  get sources() { return [this.store, this]; }
+
+  /** await asks for the moment, where that was not asked for. */
+  await() { if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false); }
 
   close() {
     this.closed = true;
@@ -76,7 +82,7 @@ export class MapView {
     if (this.closed) return;
     past.settled = this.store.tick - unsettled;
     this.scrub.set(this.store.tick, this.at, [...this.store.incidents.values()]);
-    if (Number.isFinite(this.moment) && this.moment !== this.asked) this.ask(false);
+    this.await();
     const { marks, incidents } = touchedBy(this.store, this.at);
     const news = changed(this.el, "marks", [[...marks], incidents.map((i) => [i.id, i.revision])]);
     Object.assign(this, { marks, incidents });
@@ -101,6 +107,8 @@ export class MapView {
     }
     if (this.control !== control || this.closed) return;
     this.asking = false;
-    this.draw();
+    const first = !this.loaded;
+    this.loaded = true;
+    if (first) this.store.changed(); else this.draw();
   }
 }

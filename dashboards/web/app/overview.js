@@ -6,6 +6,7 @@ import { plural, gpuTime, percent } from "./format.js";
 import { section, addressOf } from "./parts.js";
 import { incidentList, jobList, nothing } from "./rows.js";
 import { headline } from "./states.js";
+import { once } from "./reading.js";
 import { connectWays, heard } from "./heard.js";
 import { Costs, windows, windowOf } from "./costs.js";
 import { Domains } from "./domains.js";
@@ -78,16 +79,16 @@ export class Overview {
   // drawCosts brings what was lost, and to what, up to what was answered last.
   drawCosts() {
     const { budget, bottlenecks: scores } = this.costs.answers, { losses, coupling } = upToDate(this.costs.answers, this.store.incidents.values());
-    this.domains.draw({ health: this.store.loaded ? this.store.health : null, losses, coupling, span: this.costs.span });
+    this.domains.draw({ health: this.store.health, losses, coupling, span: this.costs.span });
     const known = [...this.store.incidents.values()].sort((a, b) => (a.opened < b.opened ? 1 : -1));
-    drawLosses(this.lost, losses, (cause) => {
+    once(this.lost, [this.costs], () => drawLosses(this.lost, losses, (cause) => {
       const of = known.find((i) => i.root?.entity === cause.root && i.root?.signature === cause.signature);
       return of ? addressOf(of.id) : null;
-    });
+    }));
     drawDays(this.days, losses);
-    waterfall(this.budget, budget?.fleet);
-    bottlenecks(this.scores, scores);
-    text(this.unasked, this.costs.failure ? `Costs are not available: ${this.costs.failure}` : "");
+    once(this.budget, [this.costs], () => waterfall(this.budget, budget?.fleet));
+    once(this.scores, [this.costs], () => bottlenecks(this.scores, scores));
+    text(this.unasked, this.costs.loaded && this.costs.failure ? `Costs are not available: ${this.costs.failure}` : "");
     text(this.fleet, fleetWords(this.store, losses, this.costs.span));
   }
 
@@ -97,7 +98,7 @@ export class Overview {
     const all = store.open(), open = all.filter((i) => !belongsTo(i, all)), resolved = store.resolved(), jobs = store.sortedJobs();
     text(this.headline, headline(store).words);
     incidentList(this.open, open, store.tick);
-    nothing(this.calm, calm(store, open));
+    nothing(this.calm, open.length > 0 ? "" : "None.");
     this.alerts.update(store.tick);
     jobList(this.jobs, jobs.slice(0, fewJobs), store);
     show(this.allJobs, jobs.length > fewJobs);
@@ -106,8 +107,8 @@ export class Overview {
     show(this.sections.resolved, resolved.length > 0);
     show(this.more, !this.everything && resolved.length > fewResolved);
     text(this.more, `Show all ${resolved.length}`);
-    if (changed(this.ways, "ways", store.loaded && jobs.length === 0)) replace(this.ways, store.loaded && jobs.length === 0 ? connectWays() : null);
-    heard(this.heard, store);
+    if (changed(this.ways, "ways", jobs.length === 0)) replace(this.ways, jobs.length === 0 ? connectWays() : null);
+    once(this.heard, [store.covered], () => heard(this.heard, store));
     this.drawCosts();
   }
 }
@@ -117,9 +118,4 @@ function fleetWords(store, losses, span) {
   const { goodput, gpus, work_lost_gpu_seconds: redone } = store.fleet ?? {};
   return [gpus > 0 && `${plural(gpus, "GPU")} at work`, typeof goodput === "number" && `goodput ${percent(goodput)}`,
     redone > 0 && `${gpuTime(redone)} of work done again after failures`, losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents in the last ${span}`].filter(Boolean).join(" · ");
-}
-
-function calm(store, open) {
-  if (open.length > 0) return "";
-  return store.loaded ? "None." : store.failure;
 }

@@ -176,7 +176,7 @@ export class Power extends MapView {
 
   sentence(power, heat, broken) {
     const n = this.supply.kinds.get("rack").length;
-    if (n === 0 && !power && !heat) return this.failure ? "Power and cooling cannot be read" : this.asking ? "Reading …" : "No rack is known here";
+    if (n === 0 && !power && !heat) return this.failure ? "Power and cooling cannot be read" : "No rack is known here";
     const parts = [broken.length === 1 ? `${called(broken[0].id)} ${broken[0].words}` : broken.length ? `${plural(broken.length, "part")} not as they should be` : "",
       power ? `${called(power.id)} at ${percent(power.v)} of its limit` : "", heat ? `${called(heat.id)} ${quantity(heat.v, "celsius", "")} from slowdown` : ""].filter(Boolean);
     return `${plural(n, "rack")}; ${parts.join("; ") || "no data for power and heat"}`;

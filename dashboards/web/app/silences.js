@@ -37,6 +37,10 @@ export class Silences {
 
   get title() { return "Silences"; }
 
+  get sources() { return [this]; }
+
+  get loaded() { return Boolean(this.all); }
+
   /** located reads the address anew: another silence was asked for. */
   located() { this.form.fill(new URLSearchParams(location.search)); }
 
@@ -50,8 +54,10 @@ export class Silences {
     clearTimeout(this.timer);
     try {
       this.all = (await get("/api/v1/silences")).silences ?? [];
+      this.failure = "";
       text(this.trouble, "");
     } catch (error) {
+      this.failure = error.message;
       text(this.trouble, `Silences are not available: ${error.message}`);
     }
     if (this.closed) return;
@@ -78,7 +84,6 @@ export class Silences {
   /** update brings the view up to what is known. */
   update() {
     this.form.update();
-    if (!this.all) return;
     if (this.made) {
       const { mutes } = this.all.find((x) => x.id === this.made.id) ?? this.made;
       text(this.told, `Silenced. It holds back ${plural((mutes ?? []).length, "open incident")} now.`);

@@ -4,6 +4,7 @@
 import { h } from "./dom.js";
 import { plural } from "./format.js";
 import { sign, tone } from "./words.js";
+import { unread } from "./reading.js";
 
 const names = { degraded: "Degraded", at_risk: "At risk", alerting: "Alerting", no_data: "No data", healthy: "Healthy" };
 
@@ -30,7 +31,7 @@ export function coverageWords(coverage) {
 
 /** headline is the state of the site in a sentence. link says whether that is of now. */
 export function headline(store) {
-  if (!store.loaded) return { state: "", words: store.failure ? `No data: ${store.failure}` : "Reading …" };
+  if (!store.loaded) return { state: "", words: unread([store]) };
   const health = store.health;
   if (!health) return { state: "no_data", words: "No data: the server reports no state" };
   const words = `${stateName(health.state)}${health.reason ? `: ${health.reason}` : ""}`;

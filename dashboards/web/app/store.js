@@ -16,8 +16,9 @@ export class Store extends EventTarget {
     super();
     this.status = null; // as /api/v1/status says it
     this.health = null; // the state of the site and its domains, as the server computes it
-    this.coverage = null; // sources
+    this.coverage = []; // sources
     this.gaps = []; // intervals in which one was silent, the last to begin first
+    this.covered = { loaded: false, failure: "" }; // whether these two are known
     this.tick = NaN; // ms since 1970
     this.jobs = new Map();
     this.fleet = null; // how all jobs do together
@@ -40,11 +41,19 @@ export class Store extends EventTarget {
     this.fresh = new Set(); // incidents that opened while we watched, not yet told
   }
 
-  // covered takes what is heard, where it could be asked for.
-  #covered(c) {
-    if (!c) return;
-    this.coverage = c.sources ?? [];
-    this.gaps = (c.gaps ?? []).slice(0, 50);
+  // cover asks which sources report.
+  async cover() {
+    const of = this.covered;
+    try {
+      const c = await get("/api/v1/coverage");
+      if (of !== this.covered) return; // of another log
+      this.coverage = c.sources ?? [];
+      this.gaps = (c.gaps ?? []).slice(0, 50);
+      Object.assign(of, { loaded: true, failure: "" });
+    } catch (error) {
+      of.failure = error.message;
+    }
+    this.changed();
   }
 
   /** start connects and watches the connection. */
@@ -66,7 +75,7 @@ export class Store extends EventTarget {
   begin() {
     this.held = false;
     for (const known of [this.jobs, this.incidents, this.steps, this.fresh]) known.clear();
-    Object.assign(this, { tick: NaN, health: null, coverage: null, gaps: [], alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), told: NaN, inVain: 0 });
+    Object.assign(this, { tick: NaN, health: null, coverage: [], gaps: [], covered: { loaded: false, failure: "" }, alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), told: NaN, inVain: 0 });
     this.dispatchEvent(new Event("begin"));
     this.setLink("connecting");
     this.connect();
@@ -115,8 +124,8 @@ export class Store extends EventTarget {
   /** load fetches everything; what the stream said meanwhile stands if it is newer. */
   async load() {
     try {
-      const [status, jobs, incidents, coverage] = await Promise.all([get("/api/v1/status"), get("/api/v1/jobs"), get("/api/v1/incidents"), sources()]);
-      this.#covered(coverage);
+      this.cover();
+      const [status, jobs, incidents] = await Promise.all(["status", "jobs", "incidents"].map((what) => get(`/api/v1/${what}`)));
       this.onStatus(status);
       this.toldUpTo(instant(status.tick));
       this.onJobs(jobs.jobs ?? []);
@@ -136,9 +145,8 @@ export class Store extends EventTarget {
   async refresh() {
     if (this.link === "lost" || document.hidden || this.held) return;
     try {
-      const [status, coverage] = await Promise.all([get("/api/v1/status"), sources()]);
-      this.onStatus(status);
-      this.#covered(coverage);
+      this.cover();
+      this.onStatus(await get("/api/v1/status"));
       this.changed();
     } catch { /* the watch says so */ }
   }
@@ -158,7 +166,7 @@ export class Store extends EventTarget {
     if (state.jobs) this.onJobs(state.jobs);
     if (state.fleet) this.fleet = state.fleet;
     for (const incident of state.incidents ?? []) this.put(incident);
-    if (state.jobs && state.incidents) Object.assign(this, { loaded: true, failure: "" }); // the answers may take their time
+    if (state.jobs && state.incidents && (this.health || this.status)) Object.assign(this, { loaded: true, failure: "" }); // the answers may take their time
   }
 
   onIncident(incident) {
@@ -301,11 +309,6 @@ function behind(recent, kept) {
   const all = { t: [], v: [] };
   for (const steps of [recent, kept]) for (let i = 0; i < steps.t.length; i++) append(all, steps.t[i], steps.v[i]);
   return all;
-}
-
-// sources is what is heard, null where the site does not tell.
-async function sources() {
-  try { return await get("/api/v1/coverage"); } catch { return null; }
 }
 
 /** get fetches JSON; the error is the server's own words where it has any. */

@@ -43,9 +43,9 @@ export class Wall {
     const { store } = this, all = store.open(), open = all.filter((i) => !belongsTo(i, all)), { losses, coupling } = upToDate(this.costs.answers, store.incidents.values());
     text(this.headline, headline(store).words);
     text(this.clock, facts(store, losses, this.costs.span));
-    this.domains.draw({ health: store.loaded ? store.health : null, losses, coupling, span: this.costs.span });
+    this.domains.draw({ health: store.health, losses, coupling, span: this.costs.span });
     keyed(this.list, open.slice(0, fewIncidents), { key: (i) => i.id, create: card, update: (el, i) => update(el, i, store.tick) });
-    text(this.more, !store.loaded ? store.failure : open.length === 0 ? "No open incident." : open.length > fewIncidents ? `and ${plural(open.length - fewIncidents, "other open incident")}` : "");
+    text(this.more, open.length === 0 ? "No open incident." : open.length > fewIncidents ? `and ${plural(open.length - fewIncidents, "other open incident")}` : "");
     show(this.more, this.more.textContent !== "");
   }
 }

@@ -69,6 +69,6 @@ export async function alertsNotHeard({ page, site, url, check }) {
   await page.locator("section.open .incident-row").waitFor();
   check(await page.locator("section.alerts").isHidden(), "there is no such section");
   await page.goto(`${url}/alerts`);
-  await page.getByText("Alerts are not available: no alerts are heard here").waitFor();
+  await page.getByText("No data: no alerts are heard here").waitFor();
 }
 alertsNotHeard.allows = /501/;

@@ -17,6 +17,7 @@ import * as looks from "./looks.mjs";
 import * as maps from "./maps.mjs";
 import * as replays from "./replay.mjs";
 import * as views from "./views.mjs";
+import { reading } from "./reading.mjs";
 import { speed } from "./speed.mjs";
 import { storm } from "./storm.mjs";
 import * as stories from "./story.mjs";
@@ -32,7 +33,7 @@ const launch = {
 const started = (tries) => chromium.launch(launch).catch((error) => { if (tries === 0) throw error; return started(tries - 1); });
 const browser = await started(2);
 
-const all = { ...scenarios, ...alerts, ...explore, ...promqls, ...reach, ...accessible, ...looks, ...maps, ...replays, ...views, ...stories, speed, storm };
+const all = { ...scenarios, ...alerts, ...explore, ...promqls, ...reach, ...accessible, ...looks, ...maps, ...replays, ...views, ...stories, reading, speed, storm };
 
 // Some at a time: most of a scenario is waiting.
 const waiting = [...(job.scenarios ?? [])];

@@ -448,7 +448,7 @@ notReady.allows = /503|ERR_/;
 
 /** What the stream has told is shown, though one answer never comes. */
 export async function slowAnswer({ page, site, url, check }) {
-  await page.route("**/api/v1/coverage", () => {});
+  await page.route("**/api/v1/jobs", () => {});
   await page.goto(url);
   await site.connected();
   check((await page.locator("h1").textContent()) === "Reading …", "nothing is claimed");
