@@ -269,3 +269,16 @@ func TestMaintenanceDrains(t *testing.T) {
 		t.Errorf("drained %v, idle %v", got["drained"], got["idle"])
 	}
 }
+
+// TestBudgetsCountNoGPUAsIdleThatHasAJob: who places jobs reports later than the
+// nodes do, and another job takes the last node between two counts.
+func TestBudgetsCountNoGPUAsIdleThatHasAJob(t *testing.T) {
+	story := strings.NewReplacer(
+		"job:train runs node:h{i=0..1}", "job:train runs node:h{i=0..1} from=20s\njob:next runs node:h2 from=50s",
+		"rank={i}", "rank={i} from=20s").Replace(seen(400, "3x*", ""))
+	e, _ := played(t, story, nil)
+	all := budgetsOf(t, e, 10*60e9)
+	if got := shares(t, &all.Fleet)["idle"] * all.Fleet.Whole; math.Abs(got-2*30) > 4 {
+		t.Errorf("%v GPU-seconds without a job, want those of two GPUs from 20 s to 50 s", got)
+	}
+}

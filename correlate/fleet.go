@@ -19,22 +19,17 @@ func (e *Engine) Fleet() FleetView {
 	var productive, wall float64
 	for _, j := range e.sight.book.Jobs() {
 		good := j.Goodput()
-		now := e.sight.at
-		if good.Ended != 0 {
-			now = good.Ended
-		}
-		gpus := e.sight.gpus(j.Entity, e.sight.nodes(j.Entity))
-		ratio, ok := good.Ratio(now)
-		if !ok {
+		useful, all := e.spent(j)
+		if !(all > 0) {
 			continue
 		}
+		gpus := e.sight.gpus(j.Entity, e.sight.nodes(j.Entity))
 		v.Jobs++
 		if !j.Over() {
 			v.GPUs += gpus
 		}
-		time := float64(float64(gpus) * (float64(now-good.Started) / 1e9))
-		wall += time
-		productive += float64(ratio * time)
+		wall += float64(float64(gpus) * all)
+		productive += float64(float64(gpus) * useful)
 		v.Redone += float64(float64(gpus) * good.Redone)
 	}
 	if wall > 0 {

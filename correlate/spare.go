@@ -39,10 +39,16 @@ func (e *costs) maintenance(ev *telemetry.Event) {
 	s.stale = true
 }
 
-// fileSpare files the GPU-seconds of the GPUs that no job has, counted when the
-// topology has changed.
+// fileSpare files the GPU-seconds of the GPUs that no job has: once in filedWithin
+// grids, and when the topology or a maintenance changes, from when on they are
+// counted anew. Before any job is known to run nothing is: whoever places jobs has
+// not reported yet.
 func (e *costs) fileSpare(g telemetry.Time) {
 	s := &e.spare
+	counted := s.at == e.graph.Generation()+1 && !s.stale
+	if counted && g.Sub(s.filed) < filedWithin*e.cfg.Grid || s.filed == 0 && len(e.roll.tenants) == 0 {
+		return
+	}
 	if s.filed != 0 {
 		var t attribute.Tally
 		span := g.Sub(s.filed).Seconds()
@@ -55,7 +61,7 @@ func (e *costs) fileSpare(g telemetry.Time) {
 		e.usage.Add(telemetry.Entity{}, s.filed, g, &t)
 	}
 	s.filed = g
-	if s.at == e.graph.Generation()+1 && !s.stale {
+	if counted {
 		return
 	}
 	s.at, s.stale = e.graph.Generation()+1, false

@@ -92,9 +92,7 @@ func (e *costs) fileUsage(g telemetry.Time) {
 		e.turn = e.roll.tenants[at].job
 		at++
 	}
-	if g.Sub(e.spare.filed) >= filedWithin*e.cfg.Grid {
-		e.fileSpare(g)
-	}
+	e.fileSpare(g)
 }
 
 // fileJob files what a job's GPUs did since they were last filed.

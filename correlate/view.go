@@ -28,7 +28,8 @@ type JobView struct {
 	Steps     uint64           `json:"steps"`
 	LastStep  *telemetry.Time  `json:"last_step"` // when it ended
 	Incidents []string         `json:"incidents"` // the open ones that tell of it
-	// Goodput is the part of the time since the job started that was productive
+	// Goodput is the part of the time since the job started, or since the log
+	// began if that was later, that was productive
 	// (effective training time ratio); Redone the seconds of work that failures
 	// have cost since the checkpoints before them, as far as those were reported.
 	Goodput  *float64    `json:"goodput"`
@@ -85,11 +86,19 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 	}
 	v.judge(j)
 	good := j.Goodput()
-	if r, ok := good.Ratio(e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt])); ok {
+	if productive, wall := e.spent(j); wall > 0 {
+		r := productive / wall
 		v.Goodput = &r
 	}
 	v.Redone, v.Failures, v.Phase = good.Redone, good.Failures, j.Phase()
 	return v
+}
+
+// spent returns the job's productive seconds and all of them, as far as its steps
+// are visible.
+func (e *Engine) spent(j *jobs.Job) (productive, wall float64) {
+	good := j.Goodput()
+	return good.Spent(e.earliest, e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt]))
 }
 
 // judge fills in what follows from the job's past.

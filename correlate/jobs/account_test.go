@@ -341,16 +341,34 @@ func TestGoodputIsUsefulTimeOverTime(t *testing.T) {
 	if good.Failures != 1 || math.Abs(good.Redone-120) > 3.1 {
 		t.Errorf("%d failures, redone %v s", good.Failures, good.Redone)
 	}
-	ratio, ok := good.Ratio(p.now)
-	if want := (161*3.0 - 120) / (100*3 + 150 + 147 + 61*3); !ok || math.Abs(ratio-want) > 0.01 {
+	ratio := goodput(&good, 0, p.now)
+	if want := (161*3.0 - 120) / (100*3 + 150 + 147 + 61*3); math.Abs(ratio-want) > 0.01 {
 		t.Errorf("goodput %v, want %v", ratio, want)
 	}
 	p.event(telemetry.EventJobEnded, "")
 	p.quiet(1000)
 	good = p.b.Job(played).Goodput()
-	if after, _ := good.Ratio(p.now); math.Abs(after-ratio) > 1e-9 {
+	if after := goodput(&good, 0, p.now); math.Abs(after-ratio) > 1e-9 {
 		t.Errorf("goodput %v a while after the end, %v at it", after, ratio)
 	}
+}
+
+// TestSpentCountsFromWhenTheJobIsWatched: a healthy job that ran for a day before the
+// log began has not wasted that day.
+func TestSpentCountsFromWhenTheJobIsWatched(t *testing.T) {
+	p := newLife(t)
+	watched := p.now
+	p.b.Event(&telemetry.Event{Entity: played, At: p.now.Add(-86400e9), Name: telemetry.EventJobStarted}, p.now)
+	p.steps(60, 3)
+	good := p.b.Job(played).Goodput()
+	if ratio := goodput(&good, watched, p.now); ratio < 0.99 {
+		t.Errorf("goodput %v of a job that has only made steps since it was watched", ratio)
+	}
+}
+
+func goodput(g *jobs.Goodput, watched, now telemetry.Time) float64 {
+	productive, wall := g.Spent(watched, now)
+	return productive / wall
 }
 
 // TestWhatAFailureCostsIsNotKnownWithoutCheckpoints: nothing is made up.

@@ -21,17 +21,18 @@ type Goodput struct {
 	Saved   telemetry.Time
 }
 
-// Ratio returns the part of the wall time until now that was productive, and
-// false before the first step.
-func (p *Goodput) Ratio(now telemetry.Time) (float64, bool) {
+// Spent returns the seconds until now since the job started, or since the instant
+// from which it was watched if it started before, and how many of them were
+// productive; 0 before the first step. What a job did unwatched is not known.
+func (p *Goodput) Spent(watched, now telemetry.Time) (productive, wall float64) {
 	if p.Ended != 0 {
 		now = p.Ended
 	}
-	wall := float64(now-p.Started) / 1e9
-	if p.Started == 0 || wall <= 0 {
-		return 0, false
+	if p.Started == 0 {
+		return 0, 0
 	}
-	return min(max(0, p.Productive-p.Redone)/wall, 1), true
+	wall = max(0, now.Sub(max(p.Started, watched)).Seconds())
+	return min(max(0, p.Productive-p.Redone), wall), wall
 }
 
 // start begins the account.
