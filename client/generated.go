@@ -755,6 +755,7 @@ type SiteStatus struct {
 	Behind   *Delay     `json:"behind"`
 	Demo     string     `json:"demo"`
 	Engine   string     `json:"engine"`
+	Faults   bool       `json:"faults,omitzero"`
 	Health   Site       `json:"health"`
 	Log      LogState   `json:"log"`
 	Position int64      `json:"position"`

@@ -55,6 +55,9 @@ type Config struct {
 	Prepare func(ctx context.Context, log *bus.Bus) error
 	// Deck, if any, controls the played recording (GET and POST /api/v1/replay).
 	Deck http.Handler
+	// Faults, if any, lists the faults that can be injected into a simulated site
+	// and injects them (GET and POST /api/v1/demo/faults).
+	Faults http.Handler
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
 	// cannot be done.
 	Rerun func(ctx context.Context, path string) (*assist.Replayed, error)
@@ -217,7 +220,7 @@ func (s *service) startWeb() error {
 	c.Site, c.Teams, c.Demo, c.Bus, c.Incidents, c.Firing = s.c.File.Site.Name, s.c.File.Notify.Teams, s.c.Demo, s.bus, s.bus.Incidents(), s.bus.Alerts()
 	c.Curves, c.Page, c.Runbooks, c.Listening, c.Reload, c.Ready, c.Pins = curves, s.c.Page, s.c.Runbooks, s.c.Listening, s.c.Reload, s.ready, s.pins()
 	c.Metrics, c.Logger = s.metrics, s.part("web")
-	c.Replay, c.Assist, c.Trail = s.c.Deck, s.assist, s.bus.Trail()
+	c.Replay, c.Faults, c.Assist, c.Trail = s.c.Deck, s.c.Faults, s.assist, s.bus.Trail()
 	c.History = s.historyHandler()
 	c.Receivers = func() int { return len(s.c.File.Notify.Receivers) }
 	if s.c.Roles[Collect] {

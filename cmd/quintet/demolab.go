@@ -62,6 +62,8 @@ func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 		return err
 	}
 	s.Demo = fmt.Sprintf("This is a demo: a simulated site of %d GPUs, read over gNMI, Redfish, sysfs and HTTP. Faults come and go.", c.GPUs)
+	report := newDemoReport(sh, w)
+	s.Faults = &faultDesk{site: w.site, lasts: c.Lasts, tell: report.strike}
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
 	parts := beside(ctx, stop)
@@ -70,13 +72,12 @@ func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 		told(a)
 		fmt.Fprintf(sh.Out, "quintet: the first fault is struck in %s, the next after %s, others every %s\n", schedule[0].at, schedule[1].at, schedule[2].at-schedule[1].at)
 		url := address(file, a)
-		report := newDemoReport(sh, url, w)
 		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })
 		parts.start(func(ctx context.Context) error {
 			w.strike(ctx, schedule, func(d due, f fault.Fault, err error) { report.strike(struckFault{d, time.Now(), f, err}) })
 			return nil
 		})
-		parts.start(report.run)
+		parts.start(func(ctx context.Context) error { return report.run(ctx, url) })
 	}
 	err = pipeline.Run(ctx, s)
 	stop()

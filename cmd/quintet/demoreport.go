@@ -19,7 +19,6 @@ import (
 // and ends, and keeps the score.
 type demoReport struct {
 	sh    *cli.Shell
-	url   string
 	truth func(struckFault) (faultAnswer, error)
 
 	mu     sync.Mutex
@@ -45,8 +44,8 @@ type reported struct {
 	over  bool
 }
 
-func newDemoReport(sh *cli.Shell, url string, w *wiredSite) *demoReport {
-	return &demoReport{sh: sh, url: url, known: map[string]*reported{}, truth: func(s struckFault) (faultAnswer, error) {
+func newDemoReport(sh *cli.Shell, w *wiredSite) *demoReport {
+	return &demoReport{sh: sh, known: map[string]*reported{}, truth: func(s struckFault) (faultAnswer, error) {
 		a, err := w.site.Answer(s.fault)
 		return func(x *opened) string { return judged(s.fault, a, x) }, err
 	}}
@@ -74,8 +73,8 @@ func (r *demoReport) strike(s struckFault) {
 	r.line(s.at, "struck", fmt.Sprintf("%s at %s for %s", s.fault.Name, s.fault.Entity, s.due.lasts))
 }
 
-// run polls the incidents once a second until ctx is done.
-func (r *demoReport) run(ctx context.Context) error {
+// run polls the incidents of the service at url once a second until ctx is done.
+func (r *demoReport) run(ctx context.Context, url string) error {
 	client := http.Client{Timeout: 5 * time.Second}
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -85,7 +84,7 @@ func (r *demoReport) run(ctx context.Context) error {
 			return nil
 		case <-t.C:
 		}
-		all, err := incidentsOf(ctx, &client, r.url, "?limit=50")
+		all, err := incidentsOf(ctx, &client, url, "?limit=50")
 		if err != nil {
 			continue // nobody answers: it ends, or has more to do
 		}
@@ -103,7 +102,7 @@ func (r *demoReport) take(now time.Time, x opened) {
 	was := r.known[x.ID]
 	switch {
 	case was == nil:
-		was = &reported{opened: x, about: r.about(x.Opened)}
+		was = &reported{opened: x, about: r.about(&x)}
 		r.known[x.ID] = was
 		after := ""
 		if f := was.about; f != nil && f.first == 0 {
@@ -125,14 +124,22 @@ func (r *demoReport) take(now time.Time, x opened) {
 	}
 }
 
-// about returns the newest fault that an incident may be about.
-func (r *demoReport) about(at time.Time) *demoFault {
+// about returns the fault that an incident may be about: of those that stood when it
+// opened one that it names, else the newest.
+func (r *demoReport) about(x *opened) *demoFault {
+	var newest *demoFault
 	for _, f := range slices.Backward(r.struck) {
-		if !at.Before(f.at.Add(-time.Second)) && at.Before(f.at.Add(f.due.lasts+late)) {
+		if x.Opened.Before(f.at.Add(-time.Second)) || !x.Opened.Before(f.at.Add(f.due.lasts+late)) {
+			continue
+		}
+		if f.judge(x) == right {
 			return f
 		}
+		if newest == nil {
+			newest = f
+		}
 	}
-	return nil
+	return newest
 }
 
 // score summarises what was injected and what was reported.

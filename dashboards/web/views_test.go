@@ -165,10 +165,17 @@ func TestViewsWithoutBrowser(t *testing.T) {
 func TestViews(t *testing.T) {
 	alive := live(t)
 	var list []browsertest.Scenario
-	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "underInvestigation", "claims", "workbench", "wall", "promql", "reading"} {
+	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "underInvestigation", "claims", "workbench", "wall", "promql", "reading", "injected"} {
 		world := maps.Clone(alive)
 		if name == "viewsWithoutHistory" {
 			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}
+		}
+		if name == "injected" {
+			status := maps.Clone(world["/api/v1/status"].(object))
+			status["demo"], status["faults"] = "This is a demo.", true
+			world["/api/v1/status"] = status
+			world["/api/v1/demo/faults"] = object{"faults": []any{object{"name": "gpu-slow", "domain": "computing", "severity": "share of its clock that a GPU loses"}, object{"name": "leak", "domain": "cooling", "severity": ""}},
+				"fault": "leak", "entity": "loop:r000", "at": "2026-11-21T09:30:00Z", "until": "2026-11-21T09:33:00Z"}
 		}
 		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, world).URL})
 	}

@@ -96,6 +96,9 @@ type Config struct {
 	Assist func(api http.Handler) http.Handler
 	// Replay, if any, reports how far a recording is played, and controls it.
 	Replay http.Handler
+	// Faults, if any, lists the faults that can be injected into a simulated site,
+	// and injects them.
+	Faults http.Handler
 
 	// Receivers returns how many receivers are notified of incidents; nil if that
 	// is not known.

@@ -64,6 +64,7 @@ type siteStatus struct {
 	replica.Status
 	Behind *delay      `json:"behind"` // null while the engine's tick is within 30 s of the present
 	Health status.Site `json:"health"`
+	Faults bool        `json:"faults,omitempty"` // faults can be injected: it is a simulated site
 }
 
 // status answers GET /api/v1/status: the engine's status of itself, or, if none
@@ -79,7 +80,7 @@ func (s *server) status(r *http.Request) (any, error) {
 		s.noEngine.over()
 		out.Behind = s.behind(&out.Status)
 	}
-	out.Demo, out.Replay = s.cfg.Demo, s.cfg.Replay != nil
+	out.Demo, out.Replay, out.Faults = s.cfg.Demo, s.cfg.Replay != nil, s.cfg.Faults != nil
 	out.Health = status.OfSite(s.facts(r.Context(), s.poll(r.Context())))
 	return out, nil
 }

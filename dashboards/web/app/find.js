@@ -34,8 +34,6 @@ export class Find {
     this.el.addEventListener("click", (e) => { if (e.target === this.el || e.target.closest?.("a[data-go]")) this.el.close(); });
   }
 
-  get isOpen() { return this.el.open; }
-
   open() {
     if (!this.el.open) this.el.showModal();
     this.input.select();
@@ -45,21 +43,23 @@ export class Find {
   search() {
     const wanted = this.input.value.trim();
     clearTimeout(this.timer);
-    this.draw(matches(this.store, wanted));
+    this.draw(matches(this.store, wanted), wanted.length >= 2 ? "Reading …" : "Nothing found.");
     if (wanted.length < 2) return;
     this.timer = setTimeout(async () => {
       try {
         const { entities = [] } = await get(`/api/v1/search?${new URLSearchParams({ q: wanted, limit: most })}`);
         const known = matches(this.store, wanted), hrefs = new Set(known.map((x) => x.href));
         if (this.input.value.trim() === wanted) this.draw([...known, ...entities.map((id) => ({ href: addressOfEntity(id), id, mark: "info" })).filter((x) => !hrefs.has(x.href))]);
-      } catch { /* what the page knows is shown */ }
+      } catch (error) {
+        if (this.input.value.trim() === wanted) this.draw(matches(this.store, wanted), `No data: ${error.message}`);
+      }
     }, pause);
   }
 
-  draw(results) {
+  draw(results, none = "Nothing found.") {
     Object.assign(this, { results, at: 0 });
     replace(this.list, results.map((x, i) => h("li", { role: "none" }, h("a", { role: "option", id: `found-${i}`, "aria-selected": String(i === 0), href: x.href, "data-go": true, tabindex: "-1" }, x.id ? entityOf(x.id) : [sign(x.mark), x.words]))));
-    if (results.length === 0) replace(this.list, h("li", { role: "option", "aria-selected": "false", class: "quiet" }, "Nothing found."));
+    if (results.length === 0) replace(this.list, h("li", { role: "option", "aria-selected": "false", class: "quiet" }, none));
     this.choose(0);
   }
 

@@ -18,7 +18,5 @@ export class Help {
       h("p", { class: "quiet" }, "Times are of the log, in your zone; hover one for UTC. An onset is an interval: the trouble began somewhere within it. A lag in grey lies within the error of the times: the order of the two is not certain. Curves begin at zero; those that measure the same share a scale; a dashed box is time without data."));
   }
 
-  get isOpen() { return this.el.open; }
-
   open() { if (!this.el.open) this.el.showModal(); }
 }

@@ -22,6 +22,7 @@ import { Incidents } from "./incidents.js";
 import { Explore } from "./explore.js";
 import { Wall } from "./wall.js";
 import { Find } from "./find.js";
+import { Strike } from "./strike.js";
 import { steady } from "./steady.js";
 import { unread } from "./reading.js";
 import { zoneIn, keepZone } from "./zone.js";
@@ -66,8 +67,9 @@ function updateBar() {
   if (changed(bar.link, "words", words)) replace(bar.link, h("i", { class: "lamp", "aria-hidden": "true" }), words);
   if (changed(bar.alarms, "alarms", store.alarms)) replace(bar.alarms, store.alarms.map(alarm));
   show(bar.alarms, store.alarms.length > 0);
-  text(bar.demo, store.status?.demo ?? "");
-  show(bar.demo, Boolean(store.status?.demo));
+  const { demo = "", faults = false } = store.status ?? {};
+  if (changed(bar.demo, "demo", [demo, faults])) replace(bar.demo, demo, faults && [" ", strike.opener]);
+  show(bar.demo, demo !== "");
 }
 
 // linkWords says whether the clock can be believed. Durations are by the
@@ -205,6 +207,7 @@ function again() {
 
 const help = new Help();
 const find = new Find(store, go);
+const strike = new Strike();
 
 const keys = {
   j: () => step(1), k: () => step(-1), u: () => go("/"), t: () => setTheme(), z: () => toggleZone(), "?": () => help.open(),
@@ -213,8 +216,7 @@ const keys = {
 
 function onKey(event) {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); find.open(); return; }
-  if (find.isOpen) return;
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.isOpen) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
   const typing = event.target.matches?.("input, textarea, select, [contenteditable]");
   if (typing && event.key === "Escape") event.target.blur();
   if (!typing && replay.key(event)) { event.preventDefault(); return; }
@@ -250,7 +252,7 @@ store.addEventListener("begin", () => { shownPath = null; route(false); });
 replay.addEventListener("change", updateBar);
 bar.zone.addEventListener("click", toggleZone);
 part("#find").addEventListener("click", () => find.open());
-document.body.append(help.el, find.el);
+document.body.append(help.el, find.el, strike.el);
 setZone(zoneIn(location.search));
 route(true);
 store.start();

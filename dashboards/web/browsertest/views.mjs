@@ -17,7 +17,11 @@ export async function costsOfTheSite({ page, site, url, check }) {
   check((await page.locator(".coupling .domainbox[data-domain='network'] .how").innerText()).includes("cause of incident"), "the network has the root of what is open");
   const fall = page.locator(".waterfall tbody tr");
   const words = (await fall.allInnerTexts()).map(plain);
-  check(words[0].startsWith("peak") && words.at(-1).startsWith("achieved") && words.at(-1).includes("39 %"), `from peak to achieved: ${words.join(" | ")}`);
+  check(words[0].startsWith("peak") && words.at(-1).startsWith("achieved") && /39\.\d %/.test(words.at(-1)), `from peak to achieved: ${words.join(" | ")}`);
+  const share = (name) => /([\d.]+) %/.exec(words.find((w) => w.startsWith(name)))[1], score = async (name) => /([\d.]+) %/.exec(plain(await page.locator(".scores dt", { hasText: name }).locator("+ dd").innerText()))[1];
+  const mfu = /MFU ([\d.]+) %/.exec(plain(await page.locator(".waterfall + p").innerText()))[1];
+  check(share("achieved") === mfu, `what is achieved is the MFU: ${share("achieved")} and ${mfu}`);
+  check(/\.\d$/.test(share("communication")) === /\.\d$/.test(await score("communication overhead")), `a share is rounded alike in both: ${share("communication")} and ${await score("communication overhead")}`);
   check(words.find((w) => w.startsWith("waiting for input")).includes("not observed"), "a part that is not observed is no zero");
   check(!words.some((w) => w.startsWith("held down by power")), "where nothing went is left out");
   const bars = await fall.evaluateAll((rows) => rows.map((r) => r.querySelector("rect")).filter(Boolean).slice(1, -1).map((b) => [parseFloat(b.getAttribute("x")), parseFloat(b.getAttribute("width"))]));
@@ -144,4 +148,23 @@ export async function viewsWithoutHistory({ page, url, check }) {
   check(await page.locator(".placement tbody tr").count() === 3, "all else is shown");
   await page.goto(`${url}/jobs/nobody`);
   await page.getByText("No job nobody is known here now.").waitFor();
+}
+
+/** In a demo a fault is chosen and injected on the page. */
+export async function injected({ page, site, url, check }) {
+  await page.goto(url);
+  await page.getByRole("button", { name: "Inject a fault" }).click();
+  const dialog = page.getByRole("dialog", { name: /Inject a fault/ });
+  await dialog.getByText("Its severity is the share of its clock").waitFor();
+  await dialog.getByLabel("Fault", { exact: true }).selectOption("leak");
+  await dialog.getByLabel("Entity").fill("loop:r000");
+  await dialog.getByRole("button", { name: "Inject" }).click();
+  await dialog.getByText(/^Injected at .*: leak at loop r000, for 3\smin/).waitFor();
+  const posts = (await site.control({ Do: "count" })).seen.filter((x) => x.post === "/api/v1/demo/faults").map((x) => JSON.parse(x.body));
+  check(JSON.stringify(posts) === JSON.stringify([{ fault: "leak@loop:r000" }]), `what was sent: ${JSON.stringify(posts)}`);
+  await page.keyboard.press("u");
+  check(await dialog.isVisible(), "keys of the page rest while a dialogue is open");
+  await dialog.getByRole("link", { name: "loop r000" }).click();
+  await page.locator("h1", { hasText: "loop r000" }).waitFor();
+  check(new URL(page.url()).pathname === "/entity" && await dialog.isHidden(), "its name leads to its data");
 }
