@@ -5,7 +5,7 @@ import { h, s, replace, changed } from "./dom.js";
 import { percent, gpuTime, mfu, score } from "./format.js";
 import { domainSign, domainClass } from "./words.js";
 
-const least = 5e-5; // the least share that is shown: less is within the error of the measurement
+const least = 5e-4; // the least share that is not written as 0
 
 const words = {
   restarts: "starting, failed, restarted", checkpoint: "checkpoints", input: "waiting for input", heat: "held down by heat", power: "held down by power", stragglers: "waiting for stragglers",
@@ -13,7 +13,7 @@ const words = {
 };
 const why = {
   restarts: "no step is made, or one is made again that a failure had lost", stragglers: "ranks wait for the latest one, whatever holds it", communication: "transfers that no computing hides",
-  clock: "normal power capping", memory: "memory is busy and the tensor pipes are not", idle: "on nodes that other jobs use", drained: "under maintenance", fragmented: "on nodes without a job",
+  clock: "normal power capping", memory: "memory is busy and the tensor pipes are not", idle: "on nodes without a job", drained: "under maintenance", fragmented: "on nodes where a job has others",
 };
 
 /** partName is a part of the budget in the page's words. */
@@ -58,7 +58,7 @@ function row(line) {
     h("th", { scope: "row", title: line.title }, line.domain ? domainSign(line.domain) : h("span", { class: "nosign" }), line.name),
     h("td", { class: "bar" }, bar(line)),
     unseen ? h("td", { class: "quiet", colspan: 3 }, "not observed") : [
-      h("td", { class: "num" }, percent(line.share)),
+      h("td", { class: "num" }, mfu(line.share)), // as the scores beside it, and the MFU that what is achieved is
       h("td", { class: "num quiet" }, gpuTime(line.value)),
       h("td", { class: "quiet seen" }, line.observed > 0 && line.observed < 0.995 ? `observed ${percent(line.observed)}` : "")]);
 }

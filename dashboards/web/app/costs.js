@@ -7,7 +7,7 @@ const every = 15000; // ms by the stopwatch: these figures move by the minute
 const patience = 3000; // ms before another try after a failure
 
 /** The windows that may be chosen, by what the API calls them. */
-export const windows = [["1h", "an hour"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]];
+export const windows = [["1h", "hour"], ["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"]];
 
 /** windowOf is the window that the address names, 24h where it names none. */
 export function windowOf(search) {

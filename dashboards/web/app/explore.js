@@ -10,10 +10,11 @@ import { alertList } from "./alerts.js";
 import { Prometheus, isAborted } from "./promql.js";
 import { Past, stepOf } from "./past.js";
 import { spanOf, withSpan, spanSelect } from "./span.js";
-import { peersOf, measureOf, entitiesIn, seriesQuery, exploreAddress } from "./query.js";
+import { peersOf, measureOf, entitiesIn, seriesQuery, metricQuery, exploreAddress } from "./query.js";
 import { spanBefore, seriesOf, changedIn } from "./changes.js";
 import { lasting } from "./incidents.js";
 import { get } from "./store.js";
+import { once } from "./reading.js";
 
 const every = 10000; // ms of the log between two answers
 const mostQueries = 6, mostSeries = 60, mostNeighbours = 40, mostChanges = 15;
@@ -94,9 +95,13 @@ export class Explore {
     this.alerts = h("ol", { class: "rows" });
     this.parts = { incidents: section("explore-incidents", "Incidents in this time", this.incidents), alerts: section("explore-alerts", "Alerts in this time", this.alerts), changes: section("explore-changes", "What else changed", this.find, this.found) };
     this.figure = section("explore-curves", "Series", this.which, this.curves.el);
-    this.el = h("article", { class: "explore" }, h("header", { class: "head" }, this.headline), this.form, this.controls, this.trouble, this.figure, this.parts.changes, this.parts.incidents, this.parts.alerts);
-    this.listNames();
+    this.kept = { loaded: false, failure: "" }; // the names of metrics
+    this.metrics = h("div", {});
+    this.start = section("explore-metrics", "Metrics in the history", this.metrics);
+    once(this.metrics, [this.kept]);
+    this.el = h("article", { class: "explore" }, h("header", { class: "head" }, this.headline), this.form, this.controls, this.trouble, this.start, this.figure, this.parts.changes, this.parts.incidents, this.parts.alerts);
     this.located();
+    this.listNames();
   }
 
   get title() { return "Explore"; }
@@ -111,7 +116,13 @@ export class Explore {
     try {
       const { data = [] } = await get("/prometheus/api/v1/label/__name__/values");
       replace(this.names, data.map((value) => h("option", { value })));
-    } catch { /* names can be typed */ }
+      this.kept.loaded = true;
+      const kinds = Map.groupBy(data, (name) => name.slice(0, name.indexOf("_")));
+      replace(this.metrics, h("dl", { class: "neighbours metrics" }, [...kinds].map(([kind, names]) => [h("dt", {}, kind), h("dd", {}, names.map((name) => [h("a", { href: exploreAddress(metricQuery(name)), "data-go": true }, metricName(name)), " "]))])));
+    } catch (error) {
+      this.kept.failure = error.message; // names can be typed
+    }
+    once(this.metrics, [this.kept]);
   }
 
   // ------------------------------------------------------------ the address
@@ -171,6 +182,7 @@ export class Explore {
     const live = span.live && now - this.askedAt >= every;
     if (this.queries.length && (this.askedAt === -Infinity || live)) this.ask(span, now);
     show(this.figure, this.queries.length > 0);
+    show(this.start, this.queries.length === 0);
     show(this.parts.changes, this.about().length > 0);
     const incidents = this.queries.length ? [...this.store.incidents.values()].filter((i) => lasting(i, span) && interval(i.onset).to >= span.from).sort((a, b) => (a.opened < b.opened ? 1 : -1)).slice(0, 10) : [];
     incidentList(this.incidents, incidents, now);

@@ -23,7 +23,7 @@ const units = {
   celsius: { si: false, shown: "°C" }, hertz: { si: true, shown: "Hz" }, watts: { si: true, shown: "W" },
   joules: { si: true, shown: "J" }, pascals: { si: true, shown: "Pa" }, liters_per_minute: { si: false, shown: "l/min" },
   bits_per_second: { si: true, shown: "b/s" }, transfers_per_second: { si: true, shown: "T/s" },
-  tokens_per_second: { si: true, shown: "tokens/s" }, "1": { si: false, shown: "" },
+  tokens_per_second: { si: true, shown: "tok/s" }, "1": { si: false, shown: "" },
 };
 const aliases = {
   seconds: "s", second: "s", By: "bytes", B: "bytes", byte: "bytes", bit: "bits", b: "bits", Hz: "hertz", W: "watts", watt: "watts",

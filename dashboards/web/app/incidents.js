@@ -42,6 +42,12 @@ export function chosenOf(incidents, wanted, values, places) {
     .sort((a, b) => (a.opened < b.opened ? 1 : a.opened > b.opened ? -1 : 0));
 }
 
+/** counted writes how many incidents and risks there are. */
+export function counted(list) {
+  const risks = list.filter((i) => i.kind === "risk").length, incidents = list.length - risks;
+  return [(incidents > 0 || risks === 0) && plural(incidents, "incident"), risks > 0 && plural(risks, "risk")].filter(Boolean).join(", ");
+}
+
 /** csvOf writes incidents as RFC 4180. */
 export function csvOf(incidents) {
   const cell = (v) => (/[",\n\r]/.test(String(v ?? "")) ? `"${String(v).replaceAll('"', '""')}"` : String(v ?? ""));
@@ -120,7 +126,7 @@ export class Incidents {
     this.found = chosenOf(then, this.search.value, this.values, this.places);
     this.time.value = span.last || (span.live ? "" : "own");
     this.strip.draw(chosenOf(all, this.search.value, this.values, this.places), span, store.tick);
-    text(this.headline, this.found.length === all.length ? plural(all.length, "incident") : `${this.found.length} of ${plural(all.length, "incident")}`);
+    text(this.headline, this.found.length === all.length ? counted(all) : `${this.found.length} of ${counted(all)}`);
     incidentList(this.list, this.everything ? this.found : this.found.slice(0, shownAtFirst), this.store.tick);
     nothing(this.none, this.found.length === 0 ? "None." : "");
     show(this.more, !this.everything && this.found.length > shownAtFirst);

@@ -11,8 +11,11 @@ const window = "2m"; // over which a counter's rate is taken
 export function seriesQuery(id, metric) {
   const { kind } = entity(id), name = id.slice(id.indexOf(":") + 1), job = kind === "rank" ? `,job=${quoted(name.slice(0, name.lastIndexOf("/")))}` : "";
   const selector = `${metric}{kind=${quoted(kind)},name=${quoted(name)}${job}}`;
-  return metric.endsWith("_total") ? `rate(${selector}[${window}])` : selector;
+  return metricQuery(metric, selector);
 }
+
+/** metricQuery is the expression of all series of a metric, or of those of a selector; of a counter, their rates. */
+export function metricQuery(metric, selector = metric) { return metric.endsWith("_total") ? `rate(${selector}[${window}])` : selector; }
 
 // tokens splits an expression: strings, numbers, names, operators and brackets,
 // each with its place and how many brackets are open around it.

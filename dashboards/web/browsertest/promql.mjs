@@ -5,6 +5,10 @@ const asked = (page) => new URL(page.url()).searchParams;
 /** A curve leads to the explorer, which compares it with its past and its peers, zooms, says what else changed, and keeps all of it in the address. */
 export async function promql({ page, site, url, check, shot }) {
   const expr = 'nic_temperature_celsius{kind="nic",name="h9/nic0"}', plots = page.locator(".explore .plot path.curve");
+  await page.goto(`${url}/explore`);
+  await page.locator(".metrics a").nth(1).click();
+  await page.waitForFunction(() => new URL(location.href).searchParams.has("q"));
+  check(asked(page).get("q") === "rate(port_rx_bytes_total[2m])" && await page.locator(".metrics").isHidden(), `without an expression all metrics are offered: ${page.url()}`);
   await page.goto(`${url}/entity?of=nic:h9/nic0`);
   await page.locator("a.what", { hasText: "nic temperature" }).click();
   await plots.first().waitFor();

@@ -22,6 +22,7 @@ import { upToDate } from "../app/uptodate.js";
 import { changesOf } from "../app/changes.js";
 import { shownIn, withShown } from "../app/explore.js";
 import { Feed } from "../app/alerts.js";
+import { counted } from "../app/incidents.js";
 import { timelineOf, belongsTo } from "../app/timeline.js";
 
 const budget = {
@@ -235,4 +236,11 @@ test("what fires alone is asked for again soon while it is young", () => {
   assert.equal(awaits({ alerts: [a], notes: { "alert-1": { incident: "inc-1" } } }, after(20)), false, "an incident includes it");
   assert.equal(awaits({ alerts: [{ ...a, state: "resolved" }, { ...a, severity: "info" }], notes: {} }, after(20)), false, "it is over, or for information");
   assert.deepEqual([awaits({ alert: a, note: {} }, after(20)), awaits({ alert: a, note: { incident: "inc-1" } }, after(20)), awaits(null, after(20))], [true, false, false]);
+});
+
+test("a risk is not counted as an incident", () => {
+  const of = (...kinds) => counted(kinds.map((kind) => ({ kind })));
+  assert.equal(of(), "0 incidents");
+  assert.equal(of("risk"), "1 risk");
+  assert.equal(of("incident", "risk", "incident"), "2 incidents, 1 risk");
 });
