@@ -19,9 +19,10 @@ func TestAccessible(t *testing.T) {
 	}
 	alive := live(t)
 	firing(alive)
+	simulated(alive)
 	site, hall := newSite(t, alive).URL, newSite(t, mapped(t, sim.Sized(64))).URL
 	var list []browsertest.Scenario
-	for _, name := range []string{"Overview", "Incident", "Coolant", "List", "Wall", "Entity", "Explore", "Jobs", "Job", "Coverage", "Alerts", "Alert", "Silences", "Help", "Find"} {
+	for _, name := range []string{"Overview", "Incident", "Coolant", "List", "Wall", "Entity", "Explore", "Metrics", "Injected", "Reading", "Jobs", "Job", "Coverage", "Alerts", "Alert", "Silences", "Help", "Find"} {
 		list = append(list, browsertest.Scenario{Name: "axe" + name, URL: site})
 	}
 	for _, name := range []string{"Fabric", "Switch", "Port", "Power", "Rack"} {

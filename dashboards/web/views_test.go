@@ -171,15 +171,20 @@ func TestViews(t *testing.T) {
 			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}
 		}
 		if name == "injected" {
-			status := maps.Clone(world["/api/v1/status"].(object))
-			status["demo"], status["faults"] = "This is a demo.", true
-			world["/api/v1/status"] = status
-			world["/api/v1/demo/faults"] = object{"faults": []any{object{"name": "gpu-slow", "domain": "computing", "severity": "share of its clock that a GPU loses"}, object{"name": "leak", "domain": "cooling", "severity": ""}},
-				"fault": "leak", "entity": "loop:r000", "at": "2026-11-21T09:30:00Z", "until": "2026-11-21T09:33:00Z"}
+			simulated(world)
 		}
 		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, world).URL})
 	}
 	scenarios(t, list...)
+}
+
+// simulated makes of a world one of the demo, into which faults can be injected.
+func simulated(world api) {
+	status := maps.Clone(world["/api/v1/status"].(object))
+	status["demo"], status["faults"] = "This is a demo.", true
+	world["/api/v1/status"] = status
+	world["/api/v1/demo/faults"] = object{"faults": []any{object{"name": "gpu-slow", "domain": "computing", "severity": "share of its clock that a GPU loses"}, object{"name": "leak", "domain": "cooling", "severity": ""}},
+		"fault": "leak", "entity": "loop:r000", "at": "2026-11-21T09:30:00Z", "until": "2026-11-21T09:33:00Z"}
 }
 
 // TestEveryModuleIsPreloaded: modules are asked for at once, not one after the
