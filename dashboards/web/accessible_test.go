@@ -25,7 +25,7 @@ func TestAccessible(t *testing.T) {
 	for _, name := range []string{"Overview", "Incident", "Coolant", "List", "Wall", "Entity", "Explore", "Metrics", "Injected", "Reading", "Jobs", "Job", "Coverage", "Alerts", "Alert", "Silences", "Help", "Find"} {
 		list = append(list, browsertest.Scenario{Name: "axe" + name, URL: site})
 	}
-	for _, name := range []string{"Fabric", "Switch", "Port", "Power", "Rack"} {
+	for _, name := range []string{"Fabric", "WallMaps", "Switch", "Port", "Power", "Rack"} {
 		list = append(list, browsertest.Scenario{Name: "axe" + name, URL: hall})
 	}
 	list = append(list, browsertest.Scenario{Name: "axeReplay", URL: newSite(t, played(t)).URL}, browsertest.Scenario{Name: "axeLost", URL: newSite(t, alive).URL})

@@ -46,7 +46,7 @@ func mapped(t *testing.T, size sim.Config) api {
 // not asserted: they depend on the machine.
 func TestMaps(t *testing.T) {
 	small := mapped(t, sim.Sized(64))
-	worlds := map[string]api{"fabric": small, "fabricInTime": small, "fabricWithoutHistory": small, "mapsLook": small, "power": small}
+	worlds := map[string]api{"fabric": small, "fabricInTime": small, "fabricWithoutHistory": small, "mapsLook": small, "power": small, "wallMaps": small}
 	if os.Getenv("QUINTET_PAGE_SMALL") == "" {
 		large := newPlant(t, sim.Reference(), today.Add(-10*time.Minute)).answers(calm(t))
 		worlds["fabricAtSize"], worlds["powerAtSize"] = large, large

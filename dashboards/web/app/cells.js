@@ -4,7 +4,7 @@
 
 import { h, text, attr, show, replace, changed } from "./dom.js";
 import { shade, isDark } from "./heat.js";
-import { repainted } from "./repaint.js";
+import { repainted, pixels } from "./repaint.js";
 
 const sizes = [30, 26, 22, 19, 16, 14, 12, 10, 9, 8, 7, 6]; // px of a cell's height, the largest that fits is taken
 const wideFrom = 22; // px from which a cell is wide enough for its value
@@ -85,7 +85,7 @@ export class CellMap {
     }
     this.laid = true;
     this.width = width;
-    const ratio = devicePixelRatio || 1;
+    const ratio = pixels(this.canvas);
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.places.height * ratio);
     this.canvas.style.height = `${this.places.height}px`;
@@ -96,7 +96,7 @@ export class CellMap {
     if (width === 0 || !this.scale) return;
     if (!this.laid || width !== this.width) this.lay(width);
     const began = performance.now();
-    const ink = this.canvas.getContext("2d"), ratio = devicePixelRatio || 1;
+    const ink = this.canvas.getContext("2d"), ratio = pixels(this.canvas);
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
     ink.clearRect(0, 0, width, this.places.height);
     this.colours ??= coloursOf(this.el);

@@ -3,7 +3,7 @@
 
 import { h, text, attr, show, replace, copyButton } from "./dom.js";
 import { clock, change, day, duration, plural, universal, interval } from "./format.js";
-import { metricName } from "./words.js";
+import { metricName, metricDomain, domains, domainSign } from "./words.js";
 import { entityLink, section } from "./parts.js";
 import { incidentList } from "./rows.js";
 import { alertList } from "./alerts.js";
@@ -68,6 +68,14 @@ class Explored extends Past {
   }
 }
 
+// metricList lists metrics by domain, each leading to its series; last those of no domain: recorded by rules, or of processes.
+function metricList(names) {
+  const links = (list) => list.map((name) => [h("a", { class: "entity", href: exploreAddress(metricQuery(name)), "data-go": true, title: metricName(name) }, h("code", {}, name)), " "]);
+  const by = Map.groupBy(names, (name) => (name.includes(":") ? "" : metricDomain(name))), rest = by.get("") ?? [];
+  return [h("dl", { class: "neighbours metrics" }, domains.filter((d) => by.has(d)).map((d) => [h("dt", {}, domainSign(d), d), h("dd", {}, links(by.get(d)))])),
+    rest.length > 0 && h("details", {}, h("summary", {}, `${plural(rest.length, "metric")} recorded by rules or of processes`), h("p", {}, links(rest)))];
+}
+
 /** Explore is the view of the address; go leads to another. */
 export class Explore {
   constructor(store, go) {
@@ -117,8 +125,7 @@ export class Explore {
       const { data = [] } = await get("/prometheus/api/v1/label/__name__/values");
       replace(this.names, data.map((value) => h("option", { value })));
       this.kept.loaded = true;
-      const kinds = Map.groupBy(data, (name) => name.slice(0, name.indexOf("_")));
-      replace(this.metrics, h("dl", { class: "neighbours metrics" }, [...kinds].map(([kind, names]) => [h("dt", {}, kind), h("dd", {}, names.map((name) => [h("a", { href: exploreAddress(metricQuery(name)), "data-go": true }, metricName(name)), " "]))])));
+      replace(this.metrics, metricList(data));
     } catch (error) {
       this.kept.failure = error.message; // names can be typed
     }

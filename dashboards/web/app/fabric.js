@@ -37,6 +37,9 @@ export class Fabric extends MapView {
     this.read();
   }
 
+  /** overall is the picture of all of it. */
+  get overall() { return { map: this.map, legend: this.legend }; }
+
   get title() { return this.of ? bare(this.of) : "Fabric"; }
 
   close() {

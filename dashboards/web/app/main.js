@@ -114,7 +114,7 @@ function viewFor(path) {
   if (/^\/silences\/?$/.test(path)) return new Silences(store);
   if (/^\/replay\/?$/.test(path)) return new ReplayView(store, replay);
   if (/^\/power\/?$/.test(path)) return new Power(store, go);
-  if (/^\/wall\/?$/.test(path)) return new Wall(store);
+  if (/^\/wall\/?$/.test(path)) return new Wall(store, go);
   return new Overview(store);
 }
 

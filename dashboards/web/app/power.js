@@ -64,6 +64,9 @@ export class Power extends MapView {
       h("div", { class: "listside" }, this.boxes.broken, this.boxes.power, this.boxes.heat, this.boxes.incidents));
   }
 
+  /** overall is the picture of all of it. */
+  get overall() { return { map: this.maps.floor, legend: this.legends.floor }; }
+
   get title() { return this.of ? called(this.of) : "Power and cooling"; }
 
   close() {

@@ -4,7 +4,7 @@
 import { h, s, text, attr, show, replace } from "./dom.js";
 import { clock, quantity, number, isRecording } from "./format.js";
 import { shade, isDark } from "./heat.js";
-import { repainted } from "./repaint.js";
+import { repainted, pixels } from "./repaint.js";
 import { finite } from "./waiting.js";
 import { timeTicks } from "./axis.js";
 
@@ -79,7 +79,7 @@ export class RankMap {
     const { times, rows } = this.table, width = this.el.clientWidth;
     if (width === 0 || rows.length === 0) return;
     this.row = Math.max(least, Math.min(usual, Math.floor(tallest / rows.length)));
-    const height = this.row * rows.length, ratio = devicePixelRatio || 1, dark = isDark();
+    const height = this.row * rows.length, ratio = pixels(this.canvas), dark = isDark();
     this.column = (width - left) / times.length;
     Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round((height + bottom) * ratio) });
     this.canvas.style.height = `${height + bottom}px`;

@@ -12,3 +12,6 @@ export function repainted(el, { resized, themed }) {
     scheme.removeEventListener("change", themed);
   };
 }
+
+/** pixels is how many of a screen's pixels one of an element is wide. */
+export function pixels(el) { return (devicePixelRatio || 1) * (el.currentCSSZoom ?? 1); }

@@ -1,6 +1,6 @@
 // The wall: what a room must know at a glance, for a screen of 2560 pixels and more
-// that nobody touches. The headline, the five domains, the worst that is open, and
-// what to do about it.
+// that nobody touches. The headline, the five domains, the worst that is open and
+// what to do about it, the fabric and the racks.
 
 import { h, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { called, duration, gpuTime, percent, plural } from "./format.js";
@@ -12,20 +12,25 @@ import { Domains } from "./domains.js";
 import { Costs } from "./costs.js";
 import { upToDate } from "./uptodate.js";
 import { isHurt } from "./store.js";
+import { Fabric } from "./fabric.js";
+import { Power } from "./power.js";
+import { once } from "./reading.js";
 
 const fewIncidents = 4;
 
 /** Wall is the view. It fills the screen and never scrolls sideways. */
 export class Wall {
-  constructor(store) {
+  constructor(store, go) {
     this.store = store;
     this.headline = h("h1", { tabindex: "-1" });
     this.clock = h("p", { class: "wallfacts" });
     this.domains = new Domains();
     this.list = h("ol", { class: "wallincidents" });
     this.more = h("p", { class: "quiet" });
+    this.pictures = [new Fabric(store, go), new Power(store, go)].map((view) => ({ view, words: h("p", { class: "walldo" }) }));
+    this.maps = this.pictures.map(({ view, words }) => h("section", { "aria-label": view.title }, words, view.overall.legend.el, view.overall.map.el));
     this.el = h("article", { class: "wall" }, h("header", {}, this.headline, this.clock),
-      h("section", { "aria-label": "The five domains" }, this.domains.el), h("section", { "aria-label": "Worst incidents" }, this.list, this.more));
+      h("section", { "aria-label": "The five domains" }, this.domains.el), h("section", { "aria-label": "Worst incidents" }, this.list, this.more), h("div", { class: "wallmaps" }, this.maps));
     this.costs = new Costs(["losses", "coupling"], { window: "24h", tell: () => store.changed() });
     attr(document.documentElement, "data-view", "wall");
   }
@@ -36,6 +41,7 @@ export class Wall {
     attr(document.documentElement, "data-view", null);
     this.costs.close();
     this.domains.close();
+    for (const { view } of this.pictures) view.close();
   }
 
   /** update brings the view up to what the store knows. */
@@ -47,6 +53,11 @@ export class Wall {
     keyed(this.list, open.slice(0, fewIncidents), { key: (i) => i.id, create: card, update: (el, i) => update(el, i, store.tick) });
     text(this.more, open.length === 0 ? "No open incident." : open.length > fewIncidents ? `and ${plural(open.length - fewIncidents, "other open incident")}` : "");
     show(this.more, this.more.textContent !== "");
+    this.pictures.forEach(({ view, words }, i) => {
+      if (view.loaded) view.update(); else view.await();
+      once(this.maps[i], [view], () => text(words, view.headline.textContent));
+      show(this.maps[i], !view.loaded || view.overall.map.flat.length > 0);
+    });
   }
 }
 

@@ -37,6 +37,7 @@ const views = {
   axeCoolant: [async (site) => `/incidents/${(await site.get("/api/v1/incidents")).incidents.at(-1).id}`, ".plot .curve"],
   axeList: ["/incidents", ".strip .span"],
   axeWall: ["/wall", ".wallincident"],
+  axeWallMaps: ["/wall", ".wallmaps canvas.cells"],
   axeEntity: ["/entity?of=nic:h9/nic0", ".plot .curve"],
   axeExplore: [explored, ".plot .curve", async (page) => { await page.getByRole("button", { name: "What else changed here?" }).click(); await page.locator(".changes p").first().waitFor(); }],
   axeMetrics: ["/explore", ".metrics a"],

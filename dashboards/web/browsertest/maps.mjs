@@ -214,3 +214,18 @@ export async function mapsLook({ page, site, url, check, note }) {
   }
   note(`${paths.length} addresses`);
 }
+
+/** The wall has the fabric and the racks, as sharp as the screen, and large enough to be read from afar. */
+export async function wallMaps({ page, url, check }) {
+  await page.setViewportSize({ width: 2560, height: 1440 });
+  await page.goto(`${url}/wall`);
+  const maps = page.locator(".wallmaps section");
+  await maps.first().getByText(/^\d+ switches; p3-leaf/).waitFor();
+  await maps.last().getByText(/^\d+ racks; /).waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll(".wallmaps canvas.cells")].filter((c) => c.height > 20).length === 2);
+  for (const c of await page.locator(".wallmaps canvas.cells").evaluateAll((all) => all.map((c) => [c.width, c.getBoundingClientRect().width]))) check(Math.abs(c[0] - c[1]) <= 2, `a canvas has as many pixels as the screen: ${c}`);
+  await page.locator(".wallmaps canvas.cells").first().focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/fabric\?of=/);
+}
