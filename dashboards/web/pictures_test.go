@@ -54,7 +54,7 @@ func TestPictures(t *testing.T) {
 		{"name": "fabric", "url": plan + paths[0]}, {"name": "switch", "url": plan + paths[2]}, {"name": "port", "url": plan + paths[3]},
 		{"name": "power", "url": plan + paths[5]}, {"name": "rack", "url": plan + paths[6]},
 		{"name": "alerts", "url": site.URL + "/alerts", "wait": ".alert-row"}, {"name": "alert", "url": site.URL + "/alerts/alert-000000000000000a", "wait": ".onealert .onerow"},
-		{"name": "wall", "url": site.URL + "/wall", "wait": ".wallincident", "width": 2560, "height": 1440},
+		{"name": "wall", "url": plan + "/wall", "wait": ".wallmaps canvas.cells", "width": 2560, "height": 1440},
 		{"name": "replay", "url": newSite(t, still).URL}, {"name": "empty", "url": newSite(t, empty()).URL}, {"name": "jobs", "url": newSite(t, crowded(t)).URL + "/jobs"}, {"name": "diverged", "url": newSite(t, diverged(t)).URL},
 	}
 	only := regexp.MustCompile("^(" + cmp.Or(os.Getenv("QUINTET_PAGE_PICTURE"), ".*") + ")$")

@@ -224,6 +224,7 @@ export async function wallMaps({ page, url, check }) {
   await maps.last().getByText(/^\d+ racks; /).waitFor();
   await page.waitForFunction(() => [...document.querySelectorAll(".wallmaps canvas.cells")].filter((c) => c.height > 20).length === 2);
   for (const c of await page.locator(".wallmaps canvas.cells").evaluateAll((all) => all.map((c) => [c.width, c.getBoundingClientRect().width]))) check(Math.abs(c[0] - c[1]) <= 2, `a canvas has as many pixels as the screen: ${c}`);
+  check(await page.evaluate(() => document.documentElement.scrollHeight) <= 1440, "all of it is on one screen");
   await page.locator(".wallmaps canvas.cells").first().focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Enter");
