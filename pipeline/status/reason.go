@@ -20,17 +20,18 @@ func (s Scope) reason(f *Facts, st *Status, x found) string {
 			parts = append(parts, text)
 		}
 	}
+	counted := s.whole() && len(x.jobs) > 0 // the jobs say what is wrong
 	switch {
-	case s.whole():
+	case counted:
 		add(jobsDegraded(f, x.jobs))
 		add(counts(st))
 	case len(x.touched) > 0:
-		add(st.part(x.touched[0]))
+		add(st.part(x.touched[0], s.whole()))
 		add(more(st))
 	default:
 		add(jobsDegraded(f, x.jobs))
 	}
-	if len(x.touched) == 0 && !s.whole() && len(x.alerts) > 0 {
+	if len(x.touched) == 0 && !counted && len(x.alerts) > 0 {
 		add(plural(len(x.alerts), "alert") + ": " + x.alerts[0].Title)
 	}
 	if s.whole() && len(f.Alarms) > 0 {
@@ -65,8 +66,9 @@ func (s Scope) missing(f *Facts, st *Status) string {
 	return ""
 }
 
-// part writes the part that the scope has in its gravest incident or risk.
-func (st *Status) part(t touched) string {
+// part writes the part that the scope, the whole site or some of it, has in its
+// gravest incident or risk.
+func (st *Status) part(t touched, whole bool) string {
 	what, root := "incident", place(t.in)
 	if t.in.Kind == explain.KindRisk {
 		what = "risk"
@@ -79,7 +81,10 @@ func (st *Status) part(t touched) string {
 	case t.role == Suspect:
 		return "possible cause of " + what + ", most likely: " + root
 	}
-	if t.in.Kind == explain.KindRisk {
+	switch {
+	case whole:
+		return root
+	case t.in.Kind == explain.KindRisk:
 		return "risk: " + root
 	}
 	return "cause of incident: " + root

@@ -5,7 +5,7 @@ import { called, entity as parsed, percent } from "./format.js";
 import { section, entityLink, addressOf } from "./parts.js";
 import { incidentList } from "./rows.js";
 import { alertList } from "./alerts.js";
-import { stateMark, coverageWords } from "./states.js";
+import { stateMark } from "./states.js";
 import { Past, curvesOf, stepOf } from "./past.js";
 import { spanOf, withSpan, spanSelect } from "./span.js";
 import { Prometheus } from "./promql.js";
@@ -106,8 +106,7 @@ export class EntityView {
     text(this.headline, this.title);
     this.await();
     if (answer && changed(this.status, "status", answer)) {
-      replace(this.status, stateMark(answer), answer.reason && ` ${answer.reason}`, " · ", coverageWords(answer.coverage),
-        answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`,
+      replace(this.status, stateMark(answer), answer.reason && ` ${answer.reason}`, answer.incident && [" · ", h("a", { href: addressOf(answer.incident), "data-go": true }, answer.incident)], typeof answer.confidence === "number" && ` · confidence ${percent(answer.confidence)}`,
         mapOf(this.id) && [" · ", h("a", { href: mapOf(this.id), "data-go": true }, "on the map")]);
     }
     const related = answer?.related ?? [], alerts = related.filter((x) => x.kind === "alert"), incidents = related.filter((x) => x.kind !== "alert").map((x) => store.incidents.get(x.id) ?? x);

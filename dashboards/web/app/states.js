@@ -2,7 +2,6 @@
 // computes it (package pipeline/status): the page shows it and decides nothing.
 
 import { h } from "./dom.js";
-import { plural } from "./format.js";
 import { sign, tone } from "./words.js";
 import { unread } from "./reading.js";
 
@@ -20,13 +19,6 @@ export function stateMark({ state, role } = {}) {
 /** domainState is the state of one domain; without an answer it has no data. */
 export function domainState(health, domain) {
   return health?.domains?.find((d) => d.domain === domain) ?? { state: "no_data", reason: "" };
-}
-
-/** coverageWords say how much is received. */
-export function coverageWords(coverage) {
-  if (!(coverage?.series > 0)) return "no data received";
-  const of = plural(coverage.sources, "source");
-  return coverage.stale > 0 ? `no data from ${coverage.stale} of ${of}` : `data from ${of}`;
 }
 
 /** headline is the state of the site in a sentence. link says whether that is of now. */

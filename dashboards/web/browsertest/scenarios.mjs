@@ -27,7 +27,7 @@ export async function liveIncident({ page, site, url, check }) {
   check((await page.locator("#news").textContent()).startsWith("New warning incident: train"), "it is announced");
   check((await page.title()).startsWith("(1) "), "the title counts it");
   await state(site, 0.5);
-  await page.locator("h1", { hasText: /^Degraded: 1 incident/ }).waitFor();
+  await page.locator("h1", { hasText: /^Degraded: nic h9\/nic0 \(slow-receiver\)/ }).waitFor();
   check(await page.locator("html").getAttribute("data-state") === "degraded", "and the page its colour");
   check((await page.locator(".coupling .domainbox[data-domain='network']").innerText()).includes("cause of incident"), "the domain of the cause says so");
   await state(site, 1, { incidents: [{ ...incident, updated: second(incident.updated, 1), impact: { ...incident.impact, jobs: incident.impact.jobs.map((j) => ({ ...j, gpu_seconds_lost: 7200 })) } }] });
