@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/attribute"
@@ -87,10 +88,11 @@ type nicBefore struct {
 	share float64
 }
 
-// rankBefore is a rank's median compute time before the degradation.
+// rankBefore is a rank's median compute time and own time before the degradation; own is
+// zero where it does not state what it waits for the others.
 type rankBefore struct {
-	rank    telemetry.Entity
-	compute float64
+	rank         telemetry.Entity
+	compute, own float64
 }
 
 const (
@@ -131,6 +133,7 @@ func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBe
 	for _, node := range e.nodes(job) {
 		out = append(out, hostBefore{node: node})
 	}
+	steps := e.stepSeries(job, metricStep, math.MinInt64, until)
 	for _, r := range e.graph.Ranks(job) {
 		n, ok := e.graph.RankNode(r)
 		at, known := slices.BinarySearchFunc(out, n, func(h hostBefore, n telemetry.Entity) int { return h.node.Compare(n) })
@@ -138,7 +141,11 @@ func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBe
 			continue
 		}
 		if m, k := e.perStep.Before(telemetry.Series{Entity: r, Metric: metricCompute}, until, beforeCompute); k > 0 {
-			out[at].ranks = append(out[at].ranks, rankBefore{r, m})
+			was := rankBefore{rank: r, compute: m}
+			if own := e.ownTimes(&steps, r, math.MinInt64, until); len(own) > 0 {
+				was.own = stats.Median(own[max(0, len(own)-beforeCompute):])
+			}
+			out[at].ranks = append(out[at].ranks, was)
 		}
 	}
 	return out
@@ -270,7 +277,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	}
 	e.lags(c, from, to, g)
 	for _, host := range c.hosts {
-		ev.Hosts = append(ev.Hosts, e.hostNow(host, h, g))
+		ev.Hosts = append(ev.Hosts, e.hostNow(c, host, h, g))
 	}
 	ev.Ranks, ev.Saves, ev.Saving = e.ranksNow(c, h, g), e.savesNow(c, h), c.saves
 	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
@@ -310,12 +317,19 @@ const beforeRise = 10
 
 // hostNow compares a node with its past; of its ranks the one that has fallen back
 // most represents it.
-func (e *examiner) hostNow(h hostBefore, degradation *jobs.Degradation, g telemetry.Time) explain.HostEvidence {
+func (e *examiner) hostNow(c *incidentCase, h hostBefore, degradation *jobs.Degradation, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
+	from, to := degradation.Begun(), degradation.End(g)
+	steps := e.stepSeries(c.job, metricStep, from, to)
 	for _, r := range h.ranks {
-		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, degradation.Begun(), degradation.End(g))
+		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, from, to)
 		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
+		}
+		if own := e.ownTimes(&steps, r.rank, from, to); len(own) > 0 && r.own > 0 {
+			if by := stats.Median(own) - r.own; !out.HasLate || by > out.Late {
+				out.HasLate, out.Late = true, by
+			}
 		}
 	}
 	if latest, ok := e.latest(h, degradation, g); ok && out.HasCompute {
@@ -470,9 +484,10 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	k.F64(&c.told[1])
 	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
 		k.Entity(&h.node)
-		snapshot.List(k, &h.ranks, 24, func(k *snapshot.Codec, r *rankBefore) {
+		snapshot.List(k, &h.ranks, 32, func(k *snapshot.Codec, r *rankBefore) {
 			k.Entity(&r.rank)
 			k.F64(&r.compute)
+			k.F64(&r.own)
 		})
 		snapshot.List(k, &h.nics, 24, func(k *snapshot.Codec, n *nicBefore) {
 			k.Entity(&n.nic)

@@ -67,7 +67,7 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 	if excess <= 0 || len(e.Hosts) == 0 {
 		return nil
 	}
-	computes, lags, wanders := ordered(e.Hosts, longer), ordered(e.Hosts, behind), ordered(e.Hosts, wandering)
+	computes, lates, lags, wanders := ordered(e.Hosts, longer), ordered(e.Hosts, late), ordered(e.Hosts, behind), ordered(e.Hosts, wandering)
 	var out []Candidate
 	for i := range e.Hosts {
 		h := &e.Hosts[i]
@@ -78,6 +78,9 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 		if x, ok := longer(h); ok {
 			peers := computes.most(x)
 			v[ComputeExcess], v[PeersLate] = (x-peers)/excess, peers/excess
+		}
+		if x, ok := late(h); ok {
+			v[ComputeExcess] = max(v[ComputeExcess], (x-lates.most(x))/excess)
 		}
 		if x, ok := behind(h); ok {
 			v[LateStart] = (x - lags.most(x)) / excess
@@ -94,6 +97,9 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 
 // longer is by how many seconds a host's ranks compute longer than before.
 func longer(h *HostEvidence) (float64, bool) { return h.ComputeNow - h.ComputeBefore, h.HasCompute }
+
+// late is by how many seconds a host's ranks let the others wait longer than before.
+func late(h *HostEvidence) (float64, bool) { return h.Late, h.HasLate }
 
 // behind is by how many seconds a host sends later than before.
 func behind(h *HostEvidence) (float64, bool) { return h.Lag.Surely(), h.HasLag }

@@ -219,6 +219,10 @@ func hostPath(e *Evidence, node telemetry.Entity) []fact {
 		if h.Node != node {
 			continue
 		}
+		if longer := h.ComputeNow - h.ComputeBefore; h.HasLate && h.Late > float64(2*longer) {
+			return []fact{{entity: h.Rank, metric: "rank_comm_wait_seconds", shape: telemetry.ShapeShift, now: h.Late, unit: "s",
+				why: fmt.Sprintf("it lets the others wait %.2f s longer in a step than before, of which it computes %.2f s", h.Late, max(0, longer))}}
+		}
 		if h.HasCompute {
 			return []fact{{entity: h.Rank, metric: "rank_compute_seconds", shape: telemetry.ShapeShift, before: h.ComputeBefore, now: h.ComputeNow, unit: "s",
 				why: fmt.Sprintf("it computes %.2f s per step, before %.2f s", h.ComputeNow, h.ComputeBefore)}}

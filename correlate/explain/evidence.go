@@ -143,6 +143,11 @@ type HostEvidence struct {
 	Rank                      telemetry.Entity // the latest rank on it, zero if unknown
 	HasCompute, HasLag        bool
 	ComputeNow, ComputeBefore float64
+	// Late is by how many seconds the latest rank's own time in a step is longer than it was:
+	// the step without what the rank waits for the others and without the time for which
+	// data moves.
+	HasLate bool
+	Late    float64
 	// Lag is by how much later the NIC that is certainly the latest sends than it
 	// did, against the job's other NICs, with its standard error.
 	Lag       fabric.Lag

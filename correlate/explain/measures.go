@@ -105,7 +105,7 @@ func jobMeasures() []MeasureDoc {
 		{SharedDose, "1", "waiting at ends the degraded job shares with others, over the share of its time that the job loses"},
 		{SharedLoad, "1", "load_ratio of the shared ends, weighted by blame"},
 		{SharedCap, "1", "ceiling_ratio of the shared ends, weighted by blame"},
-		{ComputeExcess, "1", "by how many seconds the host's latest rank computes longer than before, beyond nine in ten of the job's other hosts, over the step's excess: 1 explains the loss"},
+		{ComputeExcess, "1", "by how many seconds the host's latest rank computes, or lets the others wait, longer than before, beyond nine in ten of the job's other hosts, over the step's excess: 1 explains the loss"},
 		{LateStart, "1", "how much later in the step its nic sends than it did, beyond nine in ten of the job's other hosts, over the step's excess"},
 		{PeersLate, "1", "by how many seconds nine in ten of the job's other hosts compute longer than before at most, over the step's excess"},
 		{FabricDose, "1", "the largest dose of any end of a link on the job's paths"},
