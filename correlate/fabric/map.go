@@ -122,6 +122,9 @@ func Survey(t *topology.Graph, h History) *Map {
 		m.link(i, t)
 		m.Ends[i].lanes = m.of[m.Ends[i].Entity]
 	}
+	for i := range m.Ends {
+		m.exchange(i)
+	}
 	for _, ends := range m.ports { // order-independent: numbers are only compared
 		for _, i := range ends {
 			m.Ends[i].owner = len(m.facing)
@@ -172,6 +175,34 @@ func (e *End) prefer() {
 	if e.slots[markedPackets] < 0 {
 		e.slots[sentPackets] = -1
 	}
+}
+
+// exchange lets an end and its peer read each other's pause where they do not report it:
+// what one sends the other receives, and seconds are counted better than frames.
+func (m *Map) exchange(i int) {
+	e := &m.Ends[i]
+	if e.Peer < i || m.Ends[e.Peer].Peer != i || m.Ends[e.Peer].Lane != e.Lane {
+		return // done from the other end, or no pair
+	}
+	p := &m.Ends[e.Peer]
+	for _, by := range []struct{ mine, theirs signal }{
+		{sentSeconds, receivedSeconds}, {receivedSeconds, sentSeconds}, {sentFrames, receivedFrames}, {receivedFrames, sentFrames},
+	} {
+		e.slots[by.mine], p.slots[by.theirs] = either(e.slots[by.mine], p.slots[by.theirs])
+	}
+	e.prefer()
+	p.prefer()
+}
+
+// either gives the slot that is missing of two the other one.
+func either(a, b int) (int, int) {
+	switch {
+	case a < 0:
+		return b, b
+	case b < 0:
+		return a, a
+	}
+	return a, b
 }
 
 // Shows reports whether an end has an instrument of waiting: pause, credits, a

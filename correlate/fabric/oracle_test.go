@@ -90,7 +90,7 @@ func (w *world) cell(e *fabric.End, k int) cell {
 		return cell{}
 	}
 	c := cell{seen: true, tx: tx / speed, rx: zero(w.hears(e, rxBytes, k)) / speed,
-		told: min(zero(w.hears(e, told, k)), 1), tells: min(zero(w.hears(e, tells, k)), 1),
+		told: min(zero(w.hearsPause(e, told, tells, k)), 1), tells: min(zero(w.hearsPause(e, tells, told, k)), 1),
 		marked: zero(w.hears(e, marked, k))}
 	_, hasQueue := w.slots[w.speaks(e, queue)]
 	q := w.hears(e, queue, k)

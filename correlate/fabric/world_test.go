@@ -169,6 +169,34 @@ func (w *world) hears(e *fabric.End, metric string, k int) float64 {
 	return w.heard(e.Entity, metric, k)
 }
 
+// hearsPause is the pause that an end sends or receives, mine, in grid k: as it reports it,
+// else as its peer reports theirs, if both report by port or by the same priority.
+func (w *world) hearsPause(e *fabric.End, mine, theirs string, k int) float64 {
+	if _, ok := w.slots[w.speaks(e, mine)]; ok {
+		return w.hears(e, mine, k)
+	}
+	peer, _, ok := w.graph.Peer(e.Entity)
+	if !ok || e.Lane == "" && w.byPriority(peer) || e.Lane != "" && !w.hasPriority(peer, e.Lane) {
+		return math.NaN()
+	}
+	return w.hears(&fabric.End{Entity: peer, Lane: e.Lane}, theirs, k)
+}
+
+// byPriority reports whether queues of a port report pause.
+func (w *world) byPriority(port telemetry.Entity) bool {
+	return w.hasPriority(port, "0") || w.hasPriority(port, "3")
+}
+
+func (w *world) hasPriority(port telemetry.Entity, lane string) bool {
+	q := telemetry.Entity{Kind: telemetry.Queue, Name: port.Name + "/" + lane}
+	for _, metric := range []string{told, tells} {
+		if _, ok := w.slots[telemetry.Series{Entity: q, Metric: telemetry.MetricName(metric)}]; ok {
+			return true
+		}
+	}
+	return false
+}
+
 // speaks returns the series that holds a metric of an end.
 func (w *world) speaks(e *fabric.End, metric string) telemetry.Series {
 	q := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Queue, Name: e.Entity.Name + "/" + e.Lane}, Metric: telemetry.MetricName(metric)}
