@@ -218,6 +218,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	}
 	j.Steps++
 	j.account(at, x, n)
+	j.past.of(n)
 	switch {
 	case j.Degradation != nil:
 		j.Degradation.sampled.sample(even)

@@ -29,11 +29,15 @@ type past struct {
 	is      usual
 	wide    variation // of the steps of a longer time; empty where only the last count
 	apart   bool      // a length does not resemble the one before, as far as is known
+	each    int       // how many steps a length is the mean of
 }
 
 func (p *past) add(x float64) {
 	p.lengths, p.known = appendLast(p.lengths, x, pastSteps), false
 }
+
+// of notes how many steps the next length is the mean of.
+func (p *past) of(n int) { p.each, p.known = n, p.known && p.each == n }
 
 // appendLast appends x to a list of the last n, which drops the oldest for it.
 func appendLast[T any](list []T, x T, n int) []T {
@@ -119,7 +123,7 @@ func (p *past) summary() usual {
 	u.spread = max(sortedQuantile(few, 0.9)-u.median, (sortedQuantile(few, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
 	u.memory = p.memory(u.median, mad)
 	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * u.memory)
-	u.spread, u.sigma = float64(u.spread*unsure(u.n)), float64(u.sigma*unsure(u.n))
+	u.spread, u.sigma = float64(u.spread*unsure(u.n*max(1, p.each))), float64(u.sigma*unsure(u.n*max(1, p.each)))
 	return u
 }
 
@@ -282,6 +286,7 @@ func (p *past) before() float64 {
 // snapshot writes or restores the ring.
 func (p *past) snapshot(c *snapshot.Codec) {
 	c.F64s(&p.lengths)
+	c.Int(&p.each)
 	p.wide.snapshot(c)
 	p.known = false
 }

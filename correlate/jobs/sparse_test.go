@@ -63,3 +63,22 @@ func TestTheFirstReportAfterABreakProvesNothing(t *testing.T) {
 	after(7).wants("after a break")
 	after(0).wants("with no break before it", "slow", "well")
 }
+
+// TestAFewReportsOfManyStepsShowWhatIsUsual: six means of nine steps are of fifty-four.
+// Of six single steps it is not known how much they vary.
+func TestAFewReportsOfManyStepsShowWhatIsUsual(t *testing.T) {
+	after := func(each int) *life {
+		p := newLife(t)
+		for k := range 11 {
+			length := 10.0 + 0.02*float64(k%3)
+			if k >= 6 {
+				length = 10.8
+			}
+			p.quiet(float64(each) * length)
+			p.b.Observe(played, p.now, length, 0)
+		}
+		return p
+	}
+	after(9).wants("reports of nine steps", "slow")
+	after(1).wants("of one")
+}
