@@ -6,6 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/attribute"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -32,6 +33,9 @@ const (
 	// leastSecond is the least share of the loss that a second fault must explain:
 	// what has cost the job nothing is no incident of it.
 	leastSecond = 0.05
+	// leastFirst bounds by how much a first fault that explains little of the loss speaks
+	// for a second one.
+	leastFirst = 0.05
 )
 
 // second looks for a fault concurrent with the one that a case names, and gives
@@ -41,19 +45,20 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	var answers []explain.Answer
 	first, _ := best.Explains()
 	of, ok, looked := ev, false, true
-	if e.later(c, ev, best, next) {
-		answers = e.without(ev, c.held.answer(e.sight), next.Chain, explain.Alone)
-		ok = ev.Certain(answers)
+	pinned := e.later(c, ev, best, next)
+	if pinned {
 		first = c.held.part(ev.Loss().Excess())
+		answers = e.without(ev, c.held.answer(e.sight), next.Chain, explain.Alone+stats.Log(max(first, leastFirst)))
+		ok = ev.Certain(answers)
 	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok || next.Root.Confidence < publishAt {
 		of, answers, looked = e.newly(c, ev, best, next)
 		ok = of != nil
-		first = min(1, first)
+		first = c.held.explains(first, ev)
 	}
 	ok = ok && !e.toldElsewhere(c, of, &answers[0])
 	second := attribute.Dose{}
 	if ok {
-		second = e.doseOf(&answers[0], of, ev, first)
+		second = c.doseOf(&answers[0], of, ev, first)
 		ok = attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, second})[1] >= leastSecond
 	}
 	if ok {
@@ -64,7 +69,7 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 		c.beside.absent++
 	}
 	b, wanted := c.beside, besideAgreed
-	if ofKind(next) < surely {
+	if !pinned && ofKind(next) < surely {
 		wanted = besideUnsure
 	}
 	switch {
@@ -91,13 +96,14 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 }
 
 // doseOf is the explained fraction of a second answer, as a part of what the job
-// loses: what it explains of the loss with which of is compared, or, where no
-// measure shows that, what the first leaves.
-func (e *caseBook) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
+// loses: what it explains of the loss with which of is compared. Where no measure shows
+// that, or the loss has grown since the case settled on the first and the measure sees
+// little of it, it is what the first leaves.
+func (c *incidentCase) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
 	explains, seen := a.Explains()
 	explains = float64(explains * leftOf(of, ev))
-	if !seen {
-		explains = 1 - first
+	if !seen || c.held.grown(ev) {
+		explains = max(explains, 1-first)
 	}
 	return attribute.Dose{Domain: a.Signature.Domain, Explains: explains}
 }

@@ -89,7 +89,7 @@ func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 	if !known && math.IsInf(loss, 1) {
 		explains, known = 1, true // what stops a job explains all of it
 	}
-	if !known || next.Root.Confidence < surely || loss > float64(fits*c.held.then) || c.held.part(loss)+min(1, explains) <= fits {
+	if !known || next.Root.Confidence < surely || c.held.grown(ev) || c.held.part(loss)+min(1, explains) <= fits {
 		return true
 	}
 	answers := e.without(ev, best, next.Chain, explain.Alone)
@@ -157,12 +157,12 @@ func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.An
 	}
 	h.look = g
 	alone := explain.StillAlone
-	if lost(ev) > float64(fits*h.then) {
+	if h.grown(ev) {
 		alone = explain.Alone // something makes it worse
 	}
 	answers = e.without(of, best, next.Chain, alone)
 	a := &answers[0]
-	if !of.Certain(answers) || !a.Explained() || e.saw(h, ev, a) && !itsOwn(best, a) || network(best) && network(a) {
+	if !of.Certain(answers) || !a.Explained() && !h.grown(ev) || e.saw(h, ev, a) && !itsOwn(best, a) || network(best) && network(a) {
 		return nil, nil, true
 	}
 	return of, answers, true
@@ -280,6 +280,20 @@ func (e *caseBook) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
 		s := e.signature(x.signature)
 		return s != nil && ev.Akin(x.entity, a, nil) && !explain.Apart(s, a.Signature)
 	})
+}
+
+// grown reports whether the job loses clearly more than when the case settled on a root.
+func (h *held) grown(ev *explain.Evidence) bool {
+	return h.times >= settledAfter && lost(ev) > float64(fits*h.then)
+}
+
+// explains is the part of a loss that the held root explains: of one that has grown since,
+// what was lost then.
+func (h *held) explains(part float64, ev *explain.Evidence) float64 {
+	if h.grown(ev) {
+		return h.then / lost(ev)
+	}
+	return min(1, part)
 }
 
 // part is what the held root explains of a step that is so many seconds too long.

@@ -39,6 +39,25 @@ func TestTheEndOfADegradationIsNotLookedAtForItsCause(t *testing.T) {
 	}
 }
 
+// TestAGrownLossHasASecondRoot: what a job loses beyond what it lost when the case settled
+// on a root is the second one's, though no instrument sees how much that explains. A loss
+// that has not grown is shared by what is measured.
+func TestAGrownLossHasASecondRoot(t *testing.T) {
+	measured := explain.Answer{Signature: &explain.Signature{Domain: telemetry.Cooling, Clues: []explain.Clue{{Measure: explain.Dose}}},
+		Values: explain.Values{explain.Dose: 0.01}}
+	for name, x := range map[string]struct{ step, first, second float64 }{
+		"as it was": {4, 1, 0.01}, "four times as long": {7, 0.25, 0.75},
+	} {
+		ev := &explain.Evidence{Degradation: &jobs.Degradation{State: jobs.Slow, Expected: 3, Steps: 10, Sum: 10 * x.step}}
+		c := &incidentCase{held: held{times: settledAfter, then: 1, loss: 1}}
+		first := c.held.explains(3, ev)
+		second := c.doseOf(&measured, ev, ev, first).Explains
+		if math.Abs(first-x.first) > 1e-9 || math.Abs(second-x.second) > 1e-9 {
+			t.Errorf("%s: %v and %v, want %v and %v", name, first, second, x.first, x.second)
+		}
+	}
+}
+
 // TestWhatAJobSaysOfItsWorkIsReadByTheStep: of a job whose every third step is
 // long, two in three report the rate that they always did. All hold the same work.
 func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
@@ -134,7 +153,7 @@ func TestWhatHasStoppedDoesNotLoseMore(t *testing.T) {
 	} {
 		e := assemble(Config{})
 		c := settledCase()
-		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", then: lost(&explain.Evidence{Degradation: x.then}), loss: lost(&explain.Evidence{Degradation: x.then})}
+		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", times: settledAfter, then: lost(&explain.Evidence{Degradation: x.then}), loss: lost(&explain.Evidence{Degradation: x.then})}
 		best := &explain.Answer{Entity: gpuOf("n2/0"), Values: explain.Values{explain.ClockDose: 1},
 			Signature: &explain.Signature{Name: "cold-plate", Clues: []explain.Clue{{Name: "slower-clock", Measure: explain.ClockDose}}}}
 		next := &explain.Incident{Root: explain.Root{Entity: best.Entity, Signature: "cold-plate", Confidence: 0.999}}
