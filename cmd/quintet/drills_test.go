@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -415,9 +417,9 @@ Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is s
 - *claims*: numbers that the incident states, and those of them whose series has samples to plot; *alerts*: alerts of severity warning or critical, and those of them that the incident includes; *revisions* of the incident, and *messages* that a receiver got by webhook, alerts among them;
 - *behind*: by how many seconds, at most, the log was behind the clock, which all times contain: 2 to 4 s on a machine that does nothing else. Beyond 30 s a drill is not counted.
 
-Of the 44 faults, workload-change is benign and needs no report. Management controllers and exporters are read every 5 s. The rows of engine 0.18.0 were struck three or four at a time, on a machine of two cores that had a load of 6 to 15 besides.
+Of the 44 faults, workload-change is benign and needs no report. Management controllers and exporters are read every 5 s. What a machine that dies shows is that its data ends, and that is reported when the job's next step is overdue.
 
-In one row the state was still healthy longer than one interval of its readings after a sample that is kept shows it: serving-overload, because a queue of requests grows whatever slows the service, and is reported when its users wait longer. What a machine that dies shows is that its data ends, and that is reported when the job's next step is overdue. Its exporters had answered for five seconds in ten after it died, a mistake of the lab: the row of node-down is from after that, the others from before.
+%s
 
 | fault | domain | struck at | GPUs | device shows it | not healthy | reported | named | the answer | claims with a curve | alerts included | revisions | messages | behind | engine |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
@@ -443,9 +445,56 @@ func (d *drillTable) write(path string) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf(drillHead, drillWarm)
+	text := fmt.Sprintf(drillHead, drillWarm, drillSummary(names, rows))
 	for _, name := range names {
 		text += rows[name] + "\n"
 	}
 	return os.WriteFile(path, []byte(text), 0o600)
+}
+
+// drillSummary states which rows are not right at the end, and in which the state was
+// healthy for longer than one interval after a sample showed the trouble.
+func drillSummary(names []string, rows map[string]string) string {
+	var wrong, late []string
+	for _, name := range names {
+		cells := strings.Split(rows[name], "|")
+		answer := strings.TrimSpace(cells[9])
+		if answer != "right" && name != "workload-change" {
+			wrong = append(wrong, name+" ("+answer+")")
+		}
+		shows, err := strconv.ParseFloat(strings.TrimSpace(cells[5]), 64)
+		healthy, errHealthy := strconv.ParseFloat(strings.TrimSpace(cells[6]), 64)
+		if err == nil && errHealthy == nil && healthy > shows+5 {
+			late = append(late, fmt.Sprintf("%s (%.1f s)", name, healthy-shows))
+		}
+	}
+	list := func(of []string) string { return cmp.Or(strings.Join(of, ", "), "none") }
+	return fmt.Sprintf("Of %d faults that need a report not right at the end: %s. Healthy for more than one interval after a sample that is kept shows the trouble: %s.", len(names)-1, list(wrong), list(late))
+}
+
+// TestDrillsAreSummarised: what docs/drills.md states of its rows is what they say.
+func TestDrillsAreSummarised(t *testing.T) {
+	const document = "../../docs/drills.md"
+	written, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "drills.md")
+	if err := os.WriteFile(again, written, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&drillTable{}).write(again); err != nil {
+		t.Fatal(err)
+	}
+	wanted, err := os.ReadFile(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(document, wanted, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(wanted) != string(written) {
+		t.Error("docs/drills.md does not state what its rows say: run this test with UPDATE=1")
+	}
 }
