@@ -32,6 +32,13 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/ticker"
 )
 
+// Faults are those that can be injected into a simulated site.
+type (
+	Faults    = serve.Faults
+	FaultKind = serve.FaultKind
+	Injection = serve.Injection
+)
+
 // Config configures the tasks of a process of the service.
 type Config struct {
 	File    *config.File
@@ -55,9 +62,9 @@ type Config struct {
 	Prepare func(ctx context.Context, log *bus.Bus) error
 	// Deck, if any, controls the played recording (GET and POST /api/v1/replay).
 	Deck http.Handler
-	// Faults, if any, lists the faults that can be injected into a simulated site
-	// and injects them (GET and POST /api/v1/demo/faults).
-	Faults http.Handler
+	// Faults, if any, are those that can be injected into a simulated site (GET and
+	// POST /api/v1/demo/faults).
+	Faults Faults
 	// Rerun runs the engine over a trace in a file, for assistants; nil where that
 	// cannot be done.
 	Rerun func(ctx context.Context, path string) (*assist.Replayed, error)

@@ -63,7 +63,7 @@ func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 	}
 	s.Demo = fmt.Sprintf("This is a demo: a simulated site of %d GPUs, read over gNMI, Redfish, sysfs and HTTP. Faults come and go.", c.GPUs)
 	report := newDemoReport(sh, w)
-	s.Faults = &faultDesk{site: w.site, lasts: c.Lasts, tell: report.strike}
+	s.Faults = &injector{site: w.site, lasts: c.Lasts, report: report.strike}
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
 	parts := beside(ctx, stop)

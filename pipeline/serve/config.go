@@ -96,9 +96,8 @@ type Config struct {
 	Assist func(api http.Handler) http.Handler
 	// Replay, if any, reports how far a recording is played, and controls it.
 	Replay http.Handler
-	// Faults, if any, lists the faults that can be injected into a simulated site,
-	// and injects them.
-	Faults http.Handler
+	// Faults, if any, are those that can be injected into a simulated site.
+	Faults Faults
 
 	// Receivers returns how many receivers are notified of incidents; nil if that
 	// is not known.

@@ -99,7 +99,7 @@ func TestRolesLimitRoutes(t *testing.T) {
 // TestEveryPostStatesItsRight: a route that changes something and states no right
 // would be for admins only, which might go unnoticed until it is needed at night.
 func TestEveryPostStatesItsRight(t *testing.T) {
-	s, err := newServer(t.Context(), Config{Bus: newSite(), Incidents: newSite(), Replay: http.NotFoundHandler()})
+	s, err := newServer(t.Context(), Config{Bus: newSite(), Incidents: newSite(), Replay: http.NotFoundHandler(), Faults: oneFault{}})
 	if err != nil {
 		t.Fatal(err)
 	}

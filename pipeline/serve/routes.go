@@ -46,8 +46,9 @@ func (s *server) routes() []route {
 			gets: serves("Where the recording is that is played.", "application/json"), posts: serves("Pause, seek or change the speed of a recording.", "application/json")})
 	}
 	if s.cfg.Faults != nil {
-		out = append(out, route{path: api + "demo/faults", get: s.cfg.Faults.ServeHTTP, post: s.cfg.Faults.ServeHTTP, right: access.Operate,
-			gets: serves("The faults that can be injected into the simulated site.", "application/json"), posts: serves("Inject a fault into the simulated site.", "application/json")})
+		out = append(out, route{path: api + "demo/faults", get: s.reply.json(s.listFaults), post: s.reply.json(s.injectFault), right: access.Operate,
+			gets:  answers("The faults that can be injected into the simulated site.", faultList{}),
+			posts: takes("Inject a fault into the simulated site.", injectionBody{}, Injection{})})
 	}
 	for _, path := range pushPaths {
 		out = append(out, route{path: path, post: s.pushed(s.cfg.Push[path]), right: access.Send, posts: pushes(path)})
