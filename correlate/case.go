@@ -276,8 +276,9 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 		ev.Symptoms = read
 	}
 	e.lags(c, from, to, g)
+	steps := e.stepSeries(c.job, metricStep, h.Begun(), h.End(g))
 	for _, host := range c.hosts {
-		ev.Hosts = append(ev.Hosts, e.hostNow(c, host, h, g))
+		ev.Hosts = append(ev.Hosts, e.hostNow(host, &steps, h, g))
 	}
 	ev.Ranks, ev.Saves, ev.Saving = e.ranksNow(c, h, g), e.savesNow(c, h), c.saves
 	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
@@ -315,18 +316,17 @@ func (e *examiner) neighbourRises(c *incidentCase, ev *explain.Evidence, g telem
 // it.
 const beforeRise = 10
 
-// hostNow compares a node with its past; of its ranks the one that has fallen back
-// most represents it.
-func (e *examiner) hostNow(c *incidentCase, h hostBefore, degradation *jobs.Degradation, g telemetry.Time) explain.HostEvidence {
+// hostNow compares a node with its past, in the steps of the degradation; of its ranks
+// the one that has fallen back most represents it.
+func (e *examiner) hostNow(h hostBefore, steps *stepSeries, degradation *jobs.Degradation, g telemetry.Time) explain.HostEvidence {
 	out := explain.HostEvidence{Node: h.node, Lag: h.lag, HasLag: h.hasLag}
 	from, to := degradation.Begun(), degradation.End(g)
-	steps := e.stepSeries(c.job, metricStep, from, to)
 	for _, r := range h.ranks {
 		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, from, to)
 		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}
-		if own := e.ownTimes(&steps, r.rank, from, to); len(own) > 0 && r.own > 0 {
+		if own := e.ownTimes(steps, r.rank, from, to); len(own) > 0 && r.own > 0 {
 			if by := stats.Median(own) - r.own; !out.HasLate || by > out.Late {
 				out.HasLate, out.Late = true, by
 			}

@@ -10,10 +10,6 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// reopenWithin is how long a resolved incident waits for the same trouble to
-// come back before it is a new one (design A5).
-const reopenWithin = telemetry.Duration(600e9)
-
 // keepAnswers bounds the answers kept of a judgement.
 const keepAnswers = 8
 

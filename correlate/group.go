@@ -374,47 +374,6 @@ func (e *caseBook) split(c *incidentCase, g telemetry.Time) {
 	c.incident.Opened, c.incident.SplitFrom = g, &from
 }
 
-// relapseOdds is how many times as likely a job's next degradation has the cause of the
-// last one, which ended less than ten minutes before, as another.
-const relapseOdds = 10.0
-
-// elsewhere reports whether a relapse turned out to be another trouble: the incident
-// that it opened again was sure of its root, and the answers hold next to nothing at
-// that place, though another root is sure, or the relapse is old enough for all to be
-// seen.
-func (e *caseBook) elsewhere(c *incidentCase, answers []explain.Answer, age telemetry.Duration) bool {
-	was := &c.former
-	if c.inherited || was.Revision == 0 || ofKind(was) < surely || was.Root.Signature == explain.Unknown {
-		return false
-	}
-	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
-	return relapseOdds*there < 1-there && (kind(answers, answers[0].Name()) >= sure || age >= investigateFor)
-}
-
-// isAt reports whether an answer is at the place of an incident's root: equal to it, the
-// other end of its cable, a part of it or the whole, or the same fault where the incident
-// lists it; in the network, where one link's fault is seen at many, whatever is not very
-// sure.
-func (e *caseBook) isAt(in *explain.Incident, a *explain.Answer) bool {
-	x := in.Root.Entity
-	if a.Entity == x || e.within(a.Entity, x) || e.within(x, a.Entity) || e.near(a.Entity, x) || a.Name() == in.Root.Signature && lists(in, a.Entity) {
-		return true
-	}
-	return a.Signature != nil && in.Root.Domain == telemetry.Network && network(a) && a.Confidence < surely
-}
-
-// depart gives back the incident that a case opened again, as it was when it was resolved,
-// and makes the case one of its own.
-func (e *caseBook) depart(c *incidentCase, g telemetry.Time) {
-	if c.published.State == explain.StateOpen {
-		last := c.former
-		last.Updated, last.Revision = g, c.published.Revision+1
-		e.out.Incidents = append(e.out.Incidents, last)
-	}
-	e.split(c, g)
-	c.published, c.former, c.naming, c.incident.Reopens, c.incident.Chain = explain.Incident{}, explain.Incident{}, naming{}, 0, nil
-}
-
 // publish publishes a primary's incident with the impact of all its members. It is
 // a revision only if something changed since the last one on which a reader acts;
 // other fields are refreshed without one.
@@ -525,52 +484,6 @@ func (e *caseBook) sweep(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
 }
 
-// earlier finds the resolved case of which a job's new degradation is a relapse: of
-// an incident that listed that job, at the same place less than ten minutes ago,
-// whatever its name. One that names no root yet has no place but its job. It returns
-// -1 where there is none.
-func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.Time) int {
-	listed := func(old *incidentCase) bool {
-		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
-	}
-	for i, old := range slices.Backward(e.past) {
-		if listed(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() || e.samePlace(&old.incident, next)) {
-			return i
-		}
-	}
-	return -1
-}
-
-// takeUp removes from the past the case of which a job's new degradation is a relapse;
-// nil where there is none.
-func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.Time) *incidentCase {
-	i := e.earlier(c, next, g)
-	if i < 0 {
-		return nil
-	}
-	old := e.past[i]
-	e.past = slices.Delete(e.past, i, i+1)
-	return old
-}
-
-// samePlace reports whether two incidents of one job may have their cause at one
-// place: the roots are equal, the ends of a cable or contain each other, one lists
-// the other's root, or one of them has no sure root; in the network, where one link's
-// fault is seen at many, a very sure one. What is named a risk is at the place of an
-// incident only where the roots say so, and a benign change is never the place of a
-// fault.
-func (e *caseBook) samePlace(a, b *explain.Incident) bool {
-	at := lists(a, b.Root.Entity) || lists(b, a.Root.Entity) ||
-		e.within(a.Root.Entity, b.Root.Entity) || e.within(b.Root.Entity, a.Root.Entity) || e.near(a.Root.Entity, b.Root.Entity)
-	if expects, others := e.expects(a), e.expects(b); expects != others {
-		return at && expects != explain.ExpectBenign && others != explain.ExpectBenign
-	}
-	if a.Root.Domain == telemetry.Network && b.Root.Domain == telemetry.Network && (ofKind(a) < surely || ofKind(b) < surely) {
-		return true
-	}
-	return at || ofKind(a) < sure || ofKind(b) < sure || a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown
-}
-
 // unexplained reports whether no cause was found for a degradation that is over: none
 // is very sure, and nor is that something is wrong at a place outside the job.
 func (c *incidentCase) unexplained() bool {
@@ -579,19 +492,4 @@ func (c *incidentCase) unexplained() bool {
 		likely = max(likely, c.incident.Placed().Root.Confidence)
 	}
 	return c.incident.Root.Signature == explain.Unknown || likely < surely
-}
-
-// reopen gives a case the identity of the resolved one of which it is a relapse. A
-// relapse whose cause is not sure keeps the root that was published.
-func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.Incident {
-	c.published, c.former = old.published, old.published
-	was := &old.incident
-	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown && (ofKind(&next) < sure || next.Root.Signature == explain.Unknown) {
-		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain
-		next.RuledOut, next.BlindSpots, next.Actions, next.Contributors = was.RuledOut, was.BlindSpots, was.Actions, was.Contributors
-		next.Title = explain.WithCause(next.Title, was.Title)
-		c.naming = old.naming
-	}
-	next.ID, next.Opened, next.Reopens = was.ID, was.Opened, was.Reopens+1
-	return next
 }

@@ -379,6 +379,12 @@ func (e *risks) along(a, b telemetry.Entity) bool {
 	return e.behind(a, []telemetry.Entity{b}) || e.behind(b, []telemetry.Entity{a}) || e.near(a, b)
 }
 
+// oneSpot reports whether two entities are equal, near each other, or one contains the
+// other, however far up.
+func (e *sight) oneSpot(a, b telemetry.Entity) bool {
+	return a == b || e.within(a, b) || e.within(b, a) || e.near(a, b)
+}
+
 // near reports whether two entities are the ends of a cable, or one is contained in
 // the other and they are not a whole machine and its part.
 func (e *sight) near(a, b telemetry.Entity) bool {
