@@ -23,7 +23,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	e.roll.infer(g)
 	e.roll.serve(g)
 	changed := e.hear(g)
-	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Corroborates: e.incidents.witness})...)
+	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Corroborates: e.incidents.corroborated})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
 			e.incidents.begin(c.Job, g)
@@ -80,9 +80,9 @@ func (e *caseBook) find(job telemetry.Entity) (int, bool) {
 }
 
 const (
-	// witnessed is the least confidence of an answer that serves as corroborating
+	// corroboratedAt is the least confidence of an answer that serves as corroborating
 	// evidence for one slow step.
-	witnessed = 0.9
+	corroboratedAt = 0.9
 	// steady is how many grids ago the answer must have been the same already.
 	steady = 2
 	// outweighs is the least part of a job's loss that queueing which cannot be
@@ -90,26 +90,26 @@ const (
 	outweighs = 0.5
 )
 
-// witness reports whether there is corroborating evidence for a degradation that
+// corroborated reports whether there is corroborating evidence for a degradation that
 // has not been opened: trouble that accounts for it, whatever its name, in the same
 // place as a moment ago.
-func (e *caseBook) witness(j *jobs.Job, h *jobs.Degradation, g telemetry.Time) bool {
+func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Time) bool {
 	earlier := g.Add(-steady * e.cfg.Grid)
 	if earlier <= h.Onset.Earliest {
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := hearing{job: j.Entity, slight: j.Slight(h, g), inProgress: h.Steps == 0}
-	now, sure := b.attested(e.answer(e.examiner.gather(c, j, h, g)))
-	if sure < witnessed || now == j.Entity && !j.SavedAsNever() {
+	b := corroboration{job: j.Entity, slight: j.Slight(h, g), inProgress: h.Steps == 0}
+	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
+	if sure < corroboratedAt || now == j.Entity && !j.SavedAsNever() {
 		return false // nobody, or the job would be its own witness
 	}
-	then, _ := b.attested(e.answer(e.examiner.gather(c, j, h, earlier)))
+	then, _ := b.located(e.answer(e.examiner.gather(c, j, h, earlier)))
 	return then == now
 }
 
-// hearing describes the degradation for which corroborating evidence is sought.
-type hearing struct {
+// corroboration describes the degradation for which corroborating evidence is sought.
+type corroboration struct {
 	job        telemetry.Entity
 	slight     bool // no step is slow for certain by itself
 	inProgress bool // no slow one has ended: it is the one in progress that is late
@@ -123,7 +123,7 @@ type hearing struct {
 // not by what coincides by chance while the job does something else. Nor does the job
 // corroborate itself where what could excuse it was not read: a checkpoint takes longer
 // once because others write at the same time, which shows in the storage's latency.
-func (b hearing) admits(a *explain.Answer) bool {
+func (b corroboration) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {
 	case s == nil || !s.Witness || s.Expect == explain.ExpectBenign:
@@ -136,10 +136,10 @@ func (b hearing) admits(a *explain.Answer) bool {
 	return !b.inProgress || s.WitnessAtOnce || a.Values[explain.SureDose] >= outweighs
 }
 
-// attested returns the entity of the first of the answers, and the confidence that
+// located returns the entity of the first of the answers, and the confidence that
 // there is trouble at it which is admitted as evidence: two names for what one
 // adapter does do not make it less certain.
-func (b hearing) attested(answers []explain.Answer) (at telemetry.Entity, sure float64) {
+func (b corroboration) located(answers []explain.Answer) (at telemetry.Entity, sure float64) {
 	at = answers[0].Entity
 	for i := range answers {
 		if a := &answers[i]; a.Entity == at && b.admits(a) {

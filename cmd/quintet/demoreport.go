@@ -124,7 +124,7 @@ func (r *demoReport) take(now time.Time, x opened) {
 	}
 }
 
-// about returns the fault that an incident may be about: of those that stood when it
+// about returns the fault that an incident may be about: of those that were there when it
 // opened one that it names, else the newest.
 func (r *demoReport) about(x *opened) *demoFault {
 	var newest *demoFault

@@ -240,19 +240,19 @@ func TestLagsAreExact(t *testing.T) {
 	}
 }
 
-// TestARelapseBeganWhenItBegan: an incident that was told of a degradation and is told of
-// the next one dates the job's step by the next.
+// TestARelapseBeganWhenItBegan: an incident that described one degradation and describes
+// the next dates the job's step by the next.
 func TestARelapseBeganWhenItBegan(t *testing.T) {
 	s := slowReceiver(t)
 	in := &explain.Incident{}
-	tell := func() telemetry.Interval {
+	describe := func() telemetry.Interval {
 		s.teller().Tell(in, s.e, explain.Judge(house(), explain.Candidates(s.e), s.e.Unnamed(), 8))
 		return in.Chain[len(in.Chain)-1].Onset
 	}
-	before, relapse := tell(), *s.e.Degradation
+	before, relapse := describe(), *s.e.Degradation
 	relapse.Onset.Earliest, relapse.Onset.Latest = relapse.Onset.Earliest+400e9, relapse.Onset.Latest+400e9
 	s.e.Degradation = &relapse
-	if got := tell(); got != relapse.Onset {
+	if got := describe(); got != relapse.Onset {
 		t.Errorf("%v, want %v; before %v", got, relapse.Onset, before)
 	}
 }

@@ -22,9 +22,9 @@ func infiniBand(t testing.TB, metric string) *world {
 	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
 		for _, e := range w.graph.Entities(kind) {
 			for _, m := range []string{txBytes, rxBytes} {
-				w.say(e.String(), m, 1, grids, speed/3)
+				w.report(e.String(), m, 1, grids, speed/3)
 			}
-			w.say(e.String(), metric, 1, grids, 0)
+			w.report(e.String(), metric, 1, grids, 0)
 		}
 	}
 	return w
@@ -39,7 +39,7 @@ func slowHCA(t testing.TB, metric string, unit float64) *world {
 		end  string
 		wait float64
 	}{{"port:leaf1/h7", 0.7}, {"port:spine0/l1", 0.6}, {"port:leaf0/s0", 0.6}, {"nic:h0/n0", 0.5}} {
-		w.say(s.end, metric, half+1, grids, s.wait*unit)
+		w.report(s.end, metric, half+1, grids, s.wait*unit)
 		w.sends(s.end, 1-s.wait)
 	}
 	return w
@@ -80,7 +80,7 @@ func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T)
 	overrun := func(full float64, ports ...string) (*fabric.Map, *fabric.Readings, *fabric.Blame) {
 		w := infiniBand(t, waitSeconds)
 		for _, end := range []string{"port:spine0/l1", "port:leaf0/s0", "nic:h0/n0"} {
-			w.say(end, waitSeconds, half+1, grids, 0.4)
+			w.report(end, waitSeconds, half+1, grids, 0.4)
 		}
 		for _, p := range ports {
 			w.sends(p, full)
@@ -130,8 +130,8 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 		if k%2 == 0 {
 			burst = 0.3
 		}
-		w.say("port:leaf1/h7", waitTicks, k, k, burst*0.02*speed/8)
-		w.say("port:leaf0/s0", waitTicks, k, k, 0.1*burst*0.02*speed/8)
+		w.report("port:leaf1/h7", waitTicks, k, k, burst*0.02*speed/8)
+		w.report("port:leaf0/s0", waitTicks, k, k, 0.1*burst*0.02*speed/8)
 	}
 	m, _, during := w.readBeside()
 	most := 2. / 3 // beside the third of the time that it sends
@@ -147,7 +147,7 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 // it reached its maximum, not a part of it.
 func TestACounterAtItsTopTellsNothing(t *testing.T) {
 	w := slowHCA(t, waitTicks, speed/8)
-	w.say("port:leaf1/h7", waitTicks, half+4, grids, math.NaN())
+	w.report("port:leaf1/h7", waitTicks, half+4, grids, math.NaN())
 	m, _, during := w.read()
 	if r := during.Of[index(t, m, "port:leaf1/h7")]; !near(r.PauseReceived, 0.7) || r.Wait < 0.69 {
 		t.Errorf("the port waits %v and stands %v, want 0.7", r.PauseReceived, r.Wait)
@@ -161,7 +161,7 @@ func TestALoopLosesNothingToPortsThatSend(t *testing.T) {
 	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} {
 		w.pauses("port:"+p, 1)
 	}
-	w.say("port:leaf1/h5", queue, half+1, grids, speed)
+	w.report("port:leaf1/h5", queue, half+1, grids, speed)
 	w.sends("port:leaf1/h5", 0.9)
 	_, then, during := w.read()
 	b := fabric.Walk(during, then, nodes("h0", "h6"))
@@ -173,7 +173,7 @@ func TestALoopLosesNothingToPortsThatSend(t *testing.T) {
 // TestPauseLoopIsSeenGoingRound: four links that pause each other in a circle.
 func TestAPauseLoopIsSeenGoingRound(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
-	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} { // who tells
+	for _, p := range []string{"spine0/l0", "leaf1/s0", "spine1/l1", "leaf0/s1"} { // that send pause
 		w.pauses("port:"+p, 1)
 	}
 	for _, h := range []int{0, 1, 4, 5} {
@@ -200,23 +200,23 @@ func TestAPauseLoopIsSeenGoingRound(t *testing.T) {
 // reported as such.
 func TestCountsAreMeanRates(t *testing.T) {
 	w := quiet(t, 2, 1, 4)
-	w.say("port:leaf0/h0", "port_rx_crc_errors_total", half+1, grids, 0)
-	w.say("port:leaf0/h0", "port_rx_crc_errors_total", half+1, half+5, 8)
-	w.say("port:leaf0/h0", "port_up", half+1, grids, 1)
-	w.say("port:leaf0/h0", "port_up", grids-4, grids, 0)
+	w.report("port:leaf0/h0", "port_rx_crc_errors_total", half+1, grids, 0)
+	w.report("port:leaf0/h0", "port_rx_crc_errors_total", half+1, half+5, 8)
+	w.report("port:leaf0/h0", "port_up", half+1, grids, 1)
+	w.report("port:leaf0/h0", "port_up", grids-4, grids, 0)
 	m, then, during := w.read()
 	i := index(t, m, "port:leaf0/h0")
 	if v, ok := during.Rate(i, fabric.Damaged); !ok || !near(v, 2) {
 		t.Errorf("damaged: %v, %v; want 2 a second", v, ok)
 	}
 	if _, ok := during.Rate(i, fabric.Uncorrectable); ok {
-		t.Error("codewords were told of by nobody")
+		t.Error("no end reported codewords")
 	}
 	if share, last, ok := during.Up(i); !ok || last || !near(share, 0.75) {
 		t.Errorf("up %v of the time, at last %v, %v", share, last, ok)
 	}
 	if _, _, ok := then.Up(i); ok {
-		t.Error("its state was not told before")
+		t.Error("its state was not reported before")
 	}
 }
 
@@ -225,8 +225,8 @@ func TestCountsAreMeanRates(t *testing.T) {
 func TestMarksBelongToStandingTraffic(t *testing.T) {
 	w := quiet(t, 2, 1, 4)
 	w.stands("port:leaf0/h0", 1)
-	w.say("port:leaf0/h0", marked, half+1, half+5, 100) // in 5 of 20
-	w.say("port:leaf0/h1", marked, half+1, grids, 40)
+	w.report("port:leaf0/h0", marked, half+1, half+5, 100) // in 5 of 20
+	w.report("port:leaf0/h1", marked, half+1, grids, 40)
 	m, _, during := w.read()
 	stood, free := during.Of[index(t, m, "port:leaf0/h0")], during.Of[index(t, m, "port:leaf0/h1")]
 	if stood.Standing != half || !near(stood.Unmarked, 0.75) || !near(stood.Marks, 25) || stood.MarkedFree != 0 {
@@ -254,12 +254,12 @@ func across(t *testing.T, lost, offset, once float64, every telemetry.Duration) 
 		if k == 12 {
 			came -= once
 		}
-		w.say("nic:h0/n0", txBytes, k, k, sent)
-		w.say("port:leaf0/h0", rxBytes, k, k, came)
+		w.report("nic:h0/n0", txBytes, k, k, sent)
+		w.report("port:leaf0/h0", rxBytes, k, k, came)
 		for _, e := range []string{"port:leaf0/h0", "nic:h1/n0", "port:leaf1/h1"} {
-			w.say(e, txBytes, k, k, 0)
+			w.report(e, txBytes, k, k, 0)
 		}
-		w.say("nic:h0/n0", "roce_packet_seq_errors_total", k, k, 100)
+		w.report("nic:h0/n0", "roce_packet_seq_errors_total", k, k, 100)
 	}
 	m := fabric.Survey(w.graph, w)
 	r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})

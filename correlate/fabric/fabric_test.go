@@ -64,7 +64,7 @@ func late(t *testing.T, before, after int) *world {
 	w := quiet(t, 2, 1, 5)
 	for h := range w.hosts {
 		name := fmt.Sprintf("nic:h%d/n0", h)
-		w.say(name, txBytes, 1, grids, 0)
+		w.report(name, txBytes, 1, grids, 0)
 		for first := 1; first <= grids; first += 10 {
 			delay := 0
 			if h == 0 {
@@ -73,7 +73,7 @@ func late(t *testing.T, before, after int) *world {
 					delay = after
 				}
 			}
-			w.say(name, txBytes, first+6+delay, first+7+delay, speed)
+			w.report(name, txBytes, first+6+delay, first+7+delay, speed)
 		}
 	}
 	return w
@@ -129,9 +129,9 @@ func TestLagNeedsNoFineSamples(t *testing.T) {
 			last := min(k+3, grids)
 			var sum float64
 			for i := k; i <= last; i++ {
-				sum += w.heard(entity(name), txBytes, i)
+				sum += w.sample(entity(name), txBytes, i)
 			}
-			w.say(name, txBytes, k, last, sum/float64(last-k+1))
+			w.report(name, txBytes, k, last, sum/float64(last-k+1))
 		}
 	}
 	got, ok := w.lags(t, 0, 1, 2, 3, 4)
@@ -144,7 +144,7 @@ func TestLagNeedsNoFineSamples(t *testing.T) {
 func TestLagKnowsSharesOfTheWork(t *testing.T) {
 	w := late(t, 0, 0)
 	for k := 1; k <= grids; k++ {
-		w.say("nic:h3/n0", txBytes, k, k, 2*w.heard(entity("nic:h3/n0"), txBytes, k))
+		w.report("nic:h3/n0", txBytes, k, k, 2*w.sample(entity("nic:h3/n0"), txBytes, k))
 	}
 	got, ok := w.lags(t, 0, 1, 2, 3, 4)
 	for h, lag := range got {
@@ -156,20 +156,20 @@ func TestLagKnowsSharesOfTheWork(t *testing.T) {
 
 func TestLagIsNotMadeUp(t *testing.T) {
 	if _, ok := late(t, 0, 2).lags(t, 0, 1); ok {
-		t.Error("a lag of two hosts: nobody can say who of them is late")
+		t.Error("a lag of two hosts: which of them is late cannot be known")
 	}
 	w := late(t, 0, 2)
-	w.say("nic:h2/n0", txBytes, 5, 7, math.NaN())
+	w.report("nic:h2/n0", txBytes, 5, 7, math.NaN())
 	if got, ok := w.lags(t, 0, 1, 2, 3, 4); !ok || math.Abs(got[0]-2) > 0.2 || math.Abs(got[2]) > 1e-9 {
 		t.Errorf("with three samples missing: %v, %v", got, ok)
 	}
-	w.say("nic:h2/n0", txBytes, 1, 9, math.NaN())
+	w.report("nic:h2/n0", txBytes, 1, 9, math.NaN())
 	if _, ok := w.lags(t, 0, 1, 2, 3, 4); ok {
 		t.Error("a lag of what was not seen")
 	}
 	w = late(t, 0, 2)
 	for h := range w.hosts {
-		w.say(fmt.Sprintf("nic:h%d/n0", h), txBytes, 1, grids, 0)
+		w.report(fmt.Sprintf("nic:h%d/n0", h), txBytes, 1, grids, 0)
 	}
 	if _, ok := w.lags(t, 0, 1, 2, 3, 4); ok {
 		t.Error("a lag of no bytes")

@@ -44,26 +44,26 @@ func random(t testing.TB, r *rand.Rand) (*world, []telemetry.Entity) {
 func (w *world) invent(r *rand.Rand, e telemetry.Entity, loud bool) {
 	for first := 1; first <= grids; first += half {
 		all := loud && first > half
-		stood, say, hear := r.IntN(3) == 0, all || r.IntN(3) == 0, all || r.IntN(3) == 0
+		stood, sends, receives := r.IntN(3) == 0, all || r.IntN(3) == 0, all || r.IntN(3) == 0
 		for k := first; k < first+half; k++ {
 			if r.IntN(10) > 0 {
-				w.say(e.String(), txBytes, k, k, speed*r.Float64())
+				w.report(e.String(), txBytes, k, k, speed*r.Float64())
 			}
-			w.say(e.String(), rxBytes, k, k, speed*max(0, r.Float64()-0.2))
-			if say {
-				w.say(e.String(), tells, k, k, 1.1*r.Float64()*float64(r.IntN(2)))
+			w.report(e.String(), rxBytes, k, k, speed*max(0, r.Float64()-0.2))
+			if sends {
+				w.report(e.String(), pauseSent, k, k, 1.1*r.Float64()*float64(r.IntN(2)))
 			}
-			if hear {
-				w.say(e.String(), told, k, k, 1.1*r.Float64())
+			if receives {
+				w.report(e.String(), pauseReceived, k, k, 1.1*r.Float64())
 			}
 			if e.Kind != telemetry.NIC && k%2 == 0 && e.Name != "leaf0/s0" {
-				w.say(e.String(), queue, k, k, 0)
+				w.report(e.String(), queue, k, k, 0)
 				if stood {
-					w.say(e.String(), queue, k, k, stands*r.Float64())
+					w.report(e.String(), queue, k, k, stands*r.Float64())
 				}
 			}
 			if r.IntN(4) == 0 {
-				w.say(e.String(), marked, k, k, float64(r.IntN(500)))
+				w.report(e.String(), marked, k, k, float64(r.IntN(500)))
 			}
 		}
 	}
@@ -71,11 +71,11 @@ func (w *world) invent(r *rand.Rand, e telemetry.Entity, loud bool) {
 
 // cell is one end in one grid, computed naively.
 type cell struct {
-	seen                bool
-	tx, rx, told, tells float64
-	waits               float64
-	waitKnown, met      bool
-	marked              float64
+	seen                   bool
+	tx, rx, received, sent float64
+	waits                  float64
+	waitKnown, met         bool
+	marked                 float64
 }
 
 func (w *world) cell(e *fabric.End, k int) cell {
@@ -85,16 +85,16 @@ func (w *world) cell(e *fabric.End, k int) cell {
 		}
 		return v
 	}
-	tx := w.hears(e, txBytes, k)
+	tx := w.value(e, txBytes, k)
 	if math.IsNaN(tx) {
 		return cell{}
 	}
-	c := cell{seen: true, tx: tx / speed, rx: zero(w.hears(e, rxBytes, k)) / speed,
-		told: min(zero(w.hearsPause(e, told, tells, k)), 1), tells: min(zero(w.hearsPause(e, tells, told, k)), 1),
-		marked: zero(w.hears(e, marked, k))}
-	_, hasQueue := w.slots[w.speaks(e, queue)]
-	q := w.hears(e, queue, k)
-	c.waits, c.waitKnown = c.told, true
+	c := cell{seen: true, tx: tx / speed, rx: zero(w.value(e, rxBytes, k)) / speed,
+		received: min(zero(w.pause(e, pauseReceived, pauseSent, k)), 1), sent: min(zero(w.pause(e, pauseSent, pauseReceived, k)), 1),
+		marked: zero(w.value(e, marked, k))}
+	_, hasQueue := w.slots[w.series(e, queue)]
+	q := w.value(e, queue, k)
+	c.waits, c.waitKnown = c.received, true
 	switch {
 	case !math.IsNaN(q): // two microseconds of its speed are a standing queue
 		c.waits, c.met = 0, true
@@ -107,7 +107,7 @@ func (w *world) cell(e *fabric.End, k int) cell {
 	case c.tx > 0.95:
 		c.waits = 1
 	default: // a fiftieth of the packets marked: traffic stood all the time
-		c.waits = max(c.told, min(1, 50*min(1, c.marked/max(c.tx*speed/4096, 1))))
+		c.waits = max(c.received, min(1, 50*min(1, c.marked/max(c.tx*speed/4096, 1))))
 	}
 	return c
 }
@@ -132,28 +132,28 @@ func meanOf(xs []float64) float64 {
 
 // naive reads one end over the grids first..last.
 func (w *world) naive(e *fabric.End, first, last int) fabric.Reading {
-	var tx, rx, told, tells, waits, standing, idle []float64
+	var tx, rx, received, sent, waits, standing, idle []float64
 	met := 0
 	for k := first; k <= last; k++ {
 		c := w.cell(e, k)
 		if !c.seen {
 			continue
 		}
-		tx, rx, told, tells = append(tx, c.tx), append(rx, c.rx), append(told, c.told), append(tells, c.tells)
+		tx, rx, received, sent = append(tx, c.tx), append(rx, c.rx), append(received, c.received), append(sent, c.sent)
 		if c.rx < 0.02 {
-			idle = append(idle, c.tells)
+			idle = append(idle, c.sent)
 		}
 		if c.met {
 			met++
 		}
 		if c.waitKnown {
 			waits = append(waits, c.waits)
-			if c.waits > 0.5 && c.told < 0.8 {
-				standing = append(standing, c.tx/(1-c.told))
+			if c.waits > 0.5 && c.received < 0.8 {
+				standing = append(standing, c.tx/(1-c.received))
 			}
 		}
 	}
-	r := fabric.Reading{Seen: len(tx), Util: meanOf(tx), RUtil: meanOf(rx), PauseReceived: meanOf(told), PauseSent: meanOf(tells),
+	r := fabric.Reading{Seen: len(tx), Util: meanOf(tx), RUtil: meanOf(rx), PauseReceived: meanOf(received), PauseSent: meanOf(sent),
 		Ceiling: percentile95(standing), Peak: percentile95(tx), RPeak: percentile95(rx), PauseSentIdle: meanOf(idle), Idle: len(idle), Met: met, Cadence: 1}
 	if len(waits) > 0 {
 		r.Wait = max(meanOf(waits), r.PauseReceived)
@@ -224,12 +224,12 @@ func (p *propagation) step(i int, amount float64, hops int) {
 		return
 	}
 	e := p.m.Ends[i]
-	told := p.now.Of[i].PauseReceived - p.then.Of[i].PauseReceived
-	if told < 0.01 || e.Peer < 0 {
+	received := p.now.Of[i].PauseReceived - p.then.Of[i].PauseReceived
+	if received < 0.01 || e.Peer < 0 {
 		p.at[i] += amount
 		return
 	}
-	others := min(1, 2*told/p.excess(i))
+	others := min(1, 2*received/p.excess(i))
 	p.at[i] += amount * (1 - others)
 	peer := p.across(i)
 	out := p.egress(peer)
@@ -273,10 +273,10 @@ func (p *propagation) egress(in int) map[int]float64 {
 	standing := map[int]float64{}
 	var all, filled float64
 	for k := half + 1; k <= grids; k++ {
-		tells := p.w.cell(&p.m.Ends[in], k).tells
-		all += tells
-		if tells >= 0.95 {
-			filled += tells
+		sent := p.w.cell(&p.m.Ends[in], k).sent
+		all += sent
+		if sent >= 0.95 {
+			filled += sent
 		}
 	}
 	for z := range p.m.Ends {
@@ -286,10 +286,10 @@ func (p *propagation) egress(in int) map[int]float64 {
 		}
 		for k := half + 1; k <= grids; k++ {
 			a, b := p.w.cell(&p.m.Ends[in], k), p.w.cell(&p.m.Ends[z], k)
-			out[z] += min(a.tells, max(b.waits, b.told))
-			if peer := p.across(z); peer >= 0 && a.tells >= 0.95 {
-				if told := p.w.cell(&p.m.Ends[peer], k).tells; told >= 0.95 {
-					standing[z] += min(a.tells, told)
+			out[z] += min(a.sent, max(b.waits, b.received))
+			if peer := p.across(z); peer >= 0 && a.sent >= 0.95 {
+				if received := p.w.cell(&p.m.Ends[peer], k).sent; received >= 0.95 {
+					standing[z] += min(a.sent, received)
 				}
 			}
 		}
@@ -463,14 +463,14 @@ func (doubted) Unmoved(int) bool { return false }
 
 // What is known of counters that never moved changes no reading.
 func TestReadingsAreAlikeWithUnmovedCounters(t *testing.T) {
-	zeros, unmoved := []string{told, tells, marked, "port_rx_crc_errors_total", "port_tx_discards_total"}, 0
+	zeros, unmoved := []string{pauseReceived, pauseSent, marked, "port_rx_crc_errors_total", "port_tx_discards_total"}, 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		w, _ := random(t, r)
 		for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
 			for _, e := range w.graph.Entities(kind) {
 				if metric := zeros[r.IntN(len(zeros))]; r.IntN(2) == 0 {
-					w.say(e.String(), metric, 1+r.IntN(half), half+r.IntN(half), 0)
+					w.report(e.String(), metric, 1+r.IntN(half), half+r.IntN(half), 0)
 				}
 			}
 		}

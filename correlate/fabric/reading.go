@@ -215,7 +215,7 @@ type cell struct {
 	queueSeen                        bool
 	marked                           float64
 	markShare                        float64 // of the packets sent
-	peak                             float64 // share of time for which the queue's peak lets traffic have stood
+	peak                             float64 // share of time for which a queue was possible by its peak
 	counted                          bool    // pauseReceived is known
 	starved                          bool    // pauseReceived is time without a credit
 }

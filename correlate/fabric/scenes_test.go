@@ -29,7 +29,7 @@ func scenes() []scene { return append(receivers(), links()...) }
 func receivers() []scene {
 	return []scene{
 		{
-			name: "slow receiver: the nic tells, its port is a victim",
+			name: "slow receiver: the nic sends pause, its port is a victim",
 			job:  nodes("h0", "h7"),
 			write: func(w *world) {
 				w.pauses("nic:h7/n0", 0.6)
@@ -49,7 +49,7 @@ func receivers() []scene {
 			job:  nodes("h0", "h1", "h4"),
 			write: func(w *world) {
 				w.pauses("nic:h7/n0", 0.9)
-				w.say("port:leaf1/h7", queue, half+1, grids, stands)
+				w.report("port:leaf1/h7", queue, half+1, grids, stands)
 				w.pauses("port:leaf1/s1", 0.9)
 				w.pauses("port:spine1/l0", 0.9)
 				w.pauses("port:leaf0/h0", 0.9)
@@ -66,7 +66,7 @@ func receivers() []scene {
 func links() []scene {
 	return []scene{
 		{
-			name: "incast: the leaf port to the receiver stands and is not told to stop",
+			name: "incast: the leaf port to the receiver has a queue and receives no pause",
 			job:  nodes("h0", "h7"),
 			write: func(w *world) {
 				w.stands("port:leaf1/h7", 1)
@@ -193,9 +193,9 @@ func TestTheWholeTreeLeadsToTheReceiver(t *testing.T) {
 func TestOnlyWhatIsBeyondBeforeIsBlamed(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	for _, e := range []string{"port:leaf0/s0", "port:leaf1/h7"} {
-		w.say(e, queue, 1, grids, stands)
+		w.report(e, queue, 1, grids, stands)
 	}
-	w.say("nic:h0/n0", told, 1, grids, 0.3)
+	w.report("nic:h0/n0", pauseReceived, 1, grids, 0.3)
 	_, then, during := w.read()
 	if b := fabric.Walk(during, then, nodes("h0", "h7")); b.Total != 0 {
 		t.Errorf("blame of %v s/s for what has always been", b.Total)
@@ -209,7 +209,7 @@ func TestAPauseLoopGoesInACircle(t *testing.T) {
 	for _, e := range []string{"port:spine0/l0", "port:leaf1/s0", "port:spine1/l1", "port:leaf0/s1"} {
 		w.pauses(e, 1)
 		peer, _, _ := w.graph.Peer(entity(e))
-		w.say(peer.String(), queue, half+1, grids, stands)
+		w.report(peer.String(), queue, half+1, grids, stands)
 	}
 	_, then, during := w.read()
 	b := fabric.Walk(during, then, nodes("h0", "h7"))
@@ -229,8 +229,8 @@ func TestCeilingTellsDegradedFromSaturated(t *testing.T) {
 	}{
 		{"degraded", func(w *world) { w.stands("port:leaf0/s0", 0.3) }, 0.3, 0.9},
 		{"saturated", func(w *world) { w.stands("port:leaf0/s0", 1) }, 1, 1 / 0.3},
-		{"told to stop half the time", func(w *world) { w.pauses("port:spine0/l0", 0.5); w.stands("port:leaf0/s0", 0.5) }, 1, 0.5 * 3},
-		{"told to stop all the time", func(w *world) { w.pauses("port:spine0/l0", 1); w.stands("port:leaf0/s0", 0) }, 0, 0},
+		{"receives pause half the time", func(w *world) { w.pauses("port:spine0/l0", 0.5); w.stands("port:leaf0/s0", 0.5) }, 1, 0.5 * 3},
+		{"receives pause all the time", func(w *world) { w.pauses("port:spine0/l0", 1); w.stands("port:leaf0/s0", 0) }, 0, 0},
 		{"no queue", func(w *world) { w.sends("port:leaf0/s0", 0.1) }, 0, 0.3},
 	} {
 		w := quiet(t, 2, 2, 8)
@@ -268,17 +268,17 @@ func TestTheWalkNeedsNoMarksAndNoQueues(t *testing.T) {
 func TestTheWalkKeepsToItsPriority(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.lanes(w.switchPorts()...)
-	during := func(name, metric string, v float64) { w.say(name, metric, half+1, grids, v) }
-	during("nic:h7/n0", tells, 0.9)
-	during("queue:leaf1/h7/3", told, 0.9)
+	during := func(name, metric string, v float64) { w.report(name, metric, half+1, grids, v) }
+	during("nic:h7/n0", pauseSent, 0.9)
+	during("queue:leaf1/h7/3", pauseReceived, 0.9)
 	during("queue:leaf1/h7/0", queue, stands)
 	during("queue:leaf1/h6/0", queue, stands)
-	during("queue:leaf1/s0/3", tells, 0.9)
-	during("queue:spine0/l1/3", told, 0.9)
-	during("queue:spine0/l0/3", tells, 0.9)
-	during("queue:leaf0/s0/3", told, 0.9)
-	during("queue:leaf0/h0/3", tells, 0.9)
-	during("nic:h0/n0", told, 0.9)
+	during("queue:leaf1/s0/3", pauseSent, 0.9)
+	during("queue:spine0/l1/3", pauseReceived, 0.9)
+	during("queue:spine0/l0/3", pauseSent, 0.9)
+	during("queue:leaf0/s0/3", pauseReceived, 0.9)
+	during("queue:leaf0/h0/3", pauseSent, 0.9)
+	during("nic:h0/n0", pauseReceived, 0.9)
 	m, then, now := w.read()
 	b := fabric.Walk(now, then, nodes("h0", "h4"))
 	for i := range m.Ends {
@@ -293,8 +293,8 @@ func TestTheWalkKeepsToItsPriority(t *testing.T) {
 func TestAPortIsBlamedOnce(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.lanes("port:leaf1/s1")
-	w.say("queue:leaf1/s1/0", queue, half+1, grids, stands)
-	w.say("queue:leaf1/s1/3", queue, half+1, half+half/2, stands)
+	w.report("queue:leaf1/s1/0", queue, half+1, grids, stands)
+	w.report("queue:leaf1/s1/3", queue, half+1, half+half/2, stands)
 	m, then, now := w.read()
 	b := fabric.Walk(now, then, nodes("h0", "h7"))
 	speak := 0
@@ -332,13 +332,13 @@ func TestAQueueMetByChanceIsNobodysFault(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	blame := func(stands func(k int) bool) float64 {
 		w := quiet(t, 2, 1, 4)
-		w.say("port:leaf0/s0", txBytes, 1, grids, 0.4*speed)
+		w.report("port:leaf0/s0", txBytes, 1, grids, 0.4*speed)
 		for k := 1; k <= grids; k++ {
 			q := 0.0
 			if stands(k) {
 				q = 1e6
 			}
-			w.say("port:leaf0/s0", queue, k, k, q)
+			w.report("port:leaf0/s0", queue, k, k, q)
 		}
 		m, then, during := w.read()
 		fabric.Walk(during, then, nodes("h0", "h3"))

@@ -13,7 +13,7 @@ func loaded(t *testing.T, load func(k int) float64) (*world, int) {
 	t.Helper()
 	w := quiet(t, 2, 1, 2)
 	for k := 1; k <= grids; k++ {
-		w.say("nic:h0/n0", txBytes, k, k, load(k)*speed)
+		w.report("nic:h0/n0", txBytes, k, k, load(k)*speed)
 	}
 	i, ok := fabric.Survey(w.graph, w).Index(entity("nic:h0/n0"))
 	if !ok {

@@ -30,12 +30,12 @@ const (
 	speed  = 100e9 / 8 // bytes per second of every link
 	stands = 1e6       // bytes in a queue that make it a standing one
 
-	txBytes = "port_tx_bytes_total"
-	rxBytes = "port_rx_bytes_total"
-	told    = "port_pfc_rx_pause_seconds_total"
-	tells   = "port_pfc_tx_pause_seconds_total"
-	queue   = "port_queue_bytes"
-	marked  = "port_ecn_marked_packets_total"
+	txBytes       = "port_tx_bytes_total"
+	rxBytes       = "port_rx_bytes_total"
+	pauseReceived = "port_pfc_rx_pause_seconds_total"
+	pauseSent     = "port_pfc_tx_pause_seconds_total"
+	queue         = "port_queue_bytes"
+	marked        = "port_ecn_marked_packets_total"
 )
 
 // at is the end of grid k, counted from 1.
@@ -98,11 +98,11 @@ func quiet(t testing.TB, leaves, spines, hosts int) *world {
 	w := build(t, leaves, spines, hosts)
 	for _, kind := range []telemetry.Kind{telemetry.NIC, telemetry.Port} {
 		for _, e := range w.graph.Entities(kind) {
-			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, told: 0, tells: 0, marked: 0} {
-				w.say(e.String(), metric, 1, grids, v)
+			for metric, v := range map[string]float64{txBytes: speed / 3, rxBytes: speed / 3, pauseReceived: 0, pauseSent: 0, marked: 0} {
+				w.report(e.String(), metric, 1, grids, v)
 			}
 			if kind == telemetry.Port {
-				w.say(e.String(), queue, 1, grids, 0)
+				w.report(e.String(), queue, 1, grids, 0)
 			}
 		}
 	}
@@ -119,8 +119,8 @@ func (w *world) cable(t testing.TB, from, to string) {
 	}
 }
 
-// say writes v for the grids from..to of a series.
-func (w *world) say(name, metric string, from, to int, v float64) {
+// report writes v for the grids from..to of a series.
+func (w *world) report(name, metric string, from, to int, v float64) {
 	s := telemetry.Series{Entity: entity(name), Metric: telemetry.MetricName(metric)}
 	slot, ok := w.slots[s]
 	if !ok {
@@ -143,8 +143,8 @@ func (w *world) lanes(ports ...string) {
 		for _, lane := range []string{"0", "3"} {
 			q := telemetry.Entity{Kind: telemetry.Queue, Name: entity(p).Name + "/" + lane}
 			w.graph.Know(q)
-			for _, metric := range []string{told, tells, queue} {
-				w.say(q.String(), metric, 1, grids, 0)
+			for _, metric := range []string{pauseReceived, pauseSent, queue} {
+				w.report(q.String(), metric, 1, grids, 0)
 			}
 		}
 	}
@@ -160,26 +160,26 @@ func (w *world) switchPorts() []string {
 	return out
 }
 
-// hears returns the sample of an end in grid k: its queue's own where it has one,
+// value returns the sample of an end in grid k: its queue's own where it has one,
 // else its port's; NaN where there is none.
-func (w *world) hears(e *fabric.End, metric string, k int) float64 {
-	if s := w.speaks(e, metric); s.Entity.Kind == telemetry.Queue {
-		return w.heard(s.Entity, metric, k)
+func (w *world) value(e *fabric.End, metric string, k int) float64 {
+	if s := w.series(e, metric); s.Entity.Kind == telemetry.Queue {
+		return w.sample(s.Entity, metric, k)
 	}
-	return w.heard(e.Entity, metric, k)
+	return w.sample(e.Entity, metric, k)
 }
 
-// hearsPause is the pause that an end sends or receives, mine, in grid k: as it reports it,
+// pause is the pause that an end sends or receives, mine, in grid k: as it reports it,
 // else as its peer reports theirs, if both report by port or by the same priority.
-func (w *world) hearsPause(e *fabric.End, mine, theirs string, k int) float64 {
-	if _, ok := w.slots[w.speaks(e, mine)]; ok {
-		return w.hears(e, mine, k)
+func (w *world) pause(e *fabric.End, mine, theirs string, k int) float64 {
+	if _, ok := w.slots[w.series(e, mine)]; ok {
+		return w.value(e, mine, k)
 	}
 	peer, _, ok := w.graph.Peer(e.Entity)
 	if !ok || e.Lane == "" && w.byPriority(peer) || e.Lane != "" && !w.hasPriority(peer, e.Lane) {
 		return math.NaN()
 	}
-	return w.hears(&fabric.End{Entity: peer, Lane: e.Lane}, theirs, k)
+	return w.value(&fabric.End{Entity: peer, Lane: e.Lane}, theirs, k)
 }
 
 // byPriority reports whether queues of a port report pause.
@@ -189,7 +189,7 @@ func (w *world) byPriority(port telemetry.Entity) bool {
 
 func (w *world) hasPriority(port telemetry.Entity, lane string) bool {
 	q := telemetry.Entity{Kind: telemetry.Queue, Name: port.Name + "/" + lane}
-	for _, metric := range []string{told, tells} {
+	for _, metric := range []string{pauseReceived, pauseSent} {
 		if _, ok := w.slots[telemetry.Series{Entity: q, Metric: telemetry.MetricName(metric)}]; ok {
 			return true
 		}
@@ -197,8 +197,8 @@ func (w *world) hasPriority(port telemetry.Entity, lane string) bool {
 	return false
 }
 
-// speaks returns the series that holds a metric of an end.
-func (w *world) speaks(e *fabric.End, metric string) telemetry.Series {
+// series returns the series that holds a metric of an end.
+func (w *world) series(e *fabric.End, metric string) telemetry.Series {
 	q := telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.Queue, Name: e.Entity.Name + "/" + e.Lane}, Metric: telemetry.MetricName(metric)}
 	if _, ok := w.slots[q]; ok && e.Lane != "" {
 		return q
@@ -206,8 +206,8 @@ func (w *world) speaks(e *fabric.End, metric string) telemetry.Series {
 	return telemetry.Series{Entity: e.Entity, Metric: telemetry.MetricName(metric)}
 }
 
-// heard returns the sample of a series in grid k, NaN where there is none.
-func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
+// sample returns the sample of a series in grid k, NaN where there is none.
+func (w *world) sample(e telemetry.Entity, metric string, k int) float64 {
 	slot, ok := w.slots[telemetry.Series{Entity: e, Metric: telemetry.MetricName(metric)}]
 	if !ok {
 		return math.NaN()
@@ -218,24 +218,24 @@ func (w *world) heard(e telemetry.Entity, metric string, k int) float64 {
 // pauses lets an end send pause to its peer for a share of each second of the
 // fault.
 func (w *world) pauses(name string, share float64) {
-	w.say(name, tells, half+1, grids, share)
+	w.report(name, pauseSent, half+1, grids, share)
 	if peer, _, ok := w.graph.Peer(entity(name)); ok {
-		w.say(peer.String(), told, half+1, grids, share)
+		w.report(peer.String(), pauseReceived, half+1, grids, share)
 	}
 }
 
 // stands lets a queue build up at a port throughout the fault, while it sends at a
 // share of its speed.
 func (w *world) stands(name string, rate float64) {
-	w.say(name, queue, half+1, grids, stands)
+	w.report(name, queue, half+1, grids, stands)
 	w.sends(name, rate)
 }
 
 // sends lets an end send at a share of its speed throughout the fault.
 func (w *world) sends(name string, rate float64) {
-	w.say(name, txBytes, half+1, grids, rate*speed)
+	w.report(name, txBytes, half+1, grids, rate*speed)
 	if peer, _, ok := w.graph.Peer(entity(name)); ok {
-		w.say(peer.String(), rxBytes, half+1, grids, rate*speed)
+		w.report(peer.String(), rxBytes, half+1, grids, rate*speed)
 	}
 }
 

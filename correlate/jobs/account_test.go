@@ -11,14 +11,14 @@ import (
 
 // life is a job's life in steps and events, judged each second.
 type life struct {
-	t       *testing.T
-	b       jobs.Book
-	now     telemetry.Time
-	grid    telemetry.Time
-	changes []string
-	tokens  float64 // per step; none told if zero
-	witness func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool
-	idle    func(*jobs.Job, telemetry.Time) bool
+	t            *testing.T
+	b            jobs.Book
+	now          telemetry.Time
+	grid         telemetry.Time
+	changes      []string
+	tokens       float64 // per step; none reported if zero
+	corroborates func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool
+	idle         func(*jobs.Job, telemetry.Time) bool
 }
 
 var played = telemetry.Entity{Kind: telemetry.Job, Name: "j"}
@@ -27,7 +27,7 @@ func newLife(t *testing.T) *life { return &life{t: t, now: epoch, grid: epoch} }
 
 func (p *life) judge() {
 	for ; p.grid.Add(1e9) <= p.now; p.grid = p.grid.Add(1e9) {
-		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: nobodyWorks, Corroborates: p.witness, Idle: p.idle}) {
+		for _, c := range p.b.Close(p.grid.Add(1e9), jobs.Senses{Working: notWorking, Corroborates: p.corroborates, Idle: p.idle}) {
 			p.note(c)
 		}
 	}
@@ -84,7 +84,7 @@ func (p *life) wants(what string, want ...string) {
 // although there is corroborating evidence for any degradation of the job.
 func (p *life) breaksBesideAWitness(what string) {
 	p.t.Helper()
-	p.witness = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
+	p.corroborates = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 	p.quiet(5)
 	p.steps(10, 3)
 	p.wants(what)
@@ -101,7 +101,7 @@ func TestAnEvaluationOpensNothing(t *testing.T) {
 	p.event(jobs.EventPhase, "train")
 	p.steps(1, 5) // the rest of the evaluation is in it
 	p.steps(20, 3)
-	p.wants("with an evaluation told of")
+	p.wants("with a reported evaluation")
 	if j := p.b.Job(played); j.Phase() != "" || j.Degradation != nil {
 		t.Errorf("phase %q, degradation %v", j.Phase(), j.Degradation)
 	}

@@ -96,15 +96,15 @@ func TestTheFirstStepAfterABreakProvesNothing(t *testing.T) {
 	p.quiet(500)
 	p.event(jobs.EventPhase, "train")
 	p.steps(1, 4.8)
-	p.witness = always
+	p.corroborates = always
 	p.steps(1, 4)
-	p.witness = nil
+	p.corroborates = nil
 	p.steps(60, 4)
 	p.quiet(9)
 	p.steps(1, 4.8)
-	p.witness = always
+	p.corroborates = always
 	p.steps(1, 4)
-	p.witness = nil
+	p.corroborates = nil
 	p.steps(20, 4)
 	p.wants("the first step after a break")
 

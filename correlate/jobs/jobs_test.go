@@ -118,12 +118,12 @@ func TestJobsAreJudgedAlone(t *testing.T) {
 	}
 }
 
-// nobodyWorks is the observation of a job whose GPUs are idle.
-func nobodyWorks(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
+// notWorking is the observation of a job whose GPUs are idle.
+func notWorking(*jobs.Job, telemetry.Time) (telemetry.Time, bool) { return 0, false }
 
 // idle sees no work and has no corroborating evidence.
 func idle() jobs.Senses {
-	return jobs.Senses{Working: nobodyWorks}
+	return jobs.Senses{Working: notWorking}
 }
 
 // A repeat of a step and one out of order are ignored: the first report counts.

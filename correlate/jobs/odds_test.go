@@ -66,7 +66,7 @@ func watch(t *trainer, steps, from int, factor float64) (began []int, at []float
 	var b jobs.Book
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
 	now, grid := epoch, epoch
-	senses := jobs.Senses{Working: nobodyWorks}
+	senses := jobs.Senses{Working: notWorking}
 	judge := func(g telemetry.Time, n int) {
 		for _, c := range b.Close(g, senses) {
 			switch c.Change {

@@ -261,7 +261,7 @@ func TestCheckpointsOfAJobThatReportsEverySecondStep(t *testing.T) {
 func TestACheckpointThatGrewALittleDegradesWithEvidence(t *testing.T) {
 	for _, slow := range []bool{true, false} {
 		p := newLife(t)
-		p.witness = func(_ *jobs.Job, h *jobs.Degradation, _ telemetry.Time) bool {
+		p.corroborates = func(_ *jobs.Job, h *jobs.Degradation, _ telemetry.Time) bool {
 			now, _ := h.Now()
 			return slow && math.Abs(now-7) < 1e-9 // the 3 s more are the degradation
 		}
@@ -323,10 +323,10 @@ func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
 	p.steps(44, 4)
 	p.steps(1, 4.1)
 	p.steps(1, 4.7)
-	p.witness = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
+	p.corroborates = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 	p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
 	write()
-	p.idle, p.witness = nil, nil
+	p.idle, p.corroborates = nil, nil
 	p.steps(10, 4)
 	p.wants("a slow step before a checkpoint")
 }

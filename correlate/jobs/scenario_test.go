@@ -169,8 +169,8 @@ type player struct {
 	book *jobs.Book
 	out  strings.Builder
 	busy bool
-	// witnessed is set where there is corroborating evidence.
-	witnessed bool
+	// corroborated is set where there is corroborating evidence.
+	corroborated bool
 	// refused and last are what was printed of them.
 	refused uint64
 }
@@ -206,7 +206,7 @@ func (p *player) mood(mood string) {
 	case "working", "idle":
 		p.busy = mood == "working"
 	case "witness", "alone":
-		p.witnessed = mood == "witness"
+		p.corroborated = mood == "witness"
 	}
 }
 
@@ -219,7 +219,7 @@ func (p *player) working(_ *jobs.Job, g telemetry.Time) (telemetry.Time, bool) {
 func (p *player) close(second int) {
 	p.report(second, p.book.Close(p.time(float64(second)), jobs.Senses{
 		Working:      p.working,
-		Corroborates: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return p.witnessed },
+		Corroborates: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return p.corroborated },
 	}))
 	for _, j := range p.book.Jobs() {
 		if j.Degradation != nil && j.Degradation.Well() {

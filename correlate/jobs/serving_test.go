@@ -31,7 +31,7 @@ func newServer(t *testing.T, seed uint64) *server {
 
 // serve lets seconds go by at a load, 1 being all that it can do.
 func (s *server) serve(seconds int, load func(second int) float64) {
-	never := jobs.Senses{Working: nobodyWorks}
+	never := jobs.Senses{Working: notWorking}
 	for n := range seconds {
 		s.now = s.now.Add(1e9)
 		asked := load(n) * (1 + 0.05*s.r.NormFloat64())

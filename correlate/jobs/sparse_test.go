@@ -54,9 +54,9 @@ func TestTheFirstReportAfterABreakProvesNothing(t *testing.T) {
 		p.pairs(40, 5)
 		p.quiet(between)
 		p.pairs(1, 6)
-		p.witness = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
+		p.corroborates = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 		p.pairs(1, 5)
-		p.witness = nil
+		p.corroborates = nil
 		p.pairs(10, 5)
 		return p
 	}

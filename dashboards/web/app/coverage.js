@@ -6,7 +6,7 @@ import { plural, number, instant, duration, NONE } from "./format.js";
 import { domainSign, domainClass, sign, tone, metricName } from "./words.js";
 import { timeOf, section } from "./parts.js";
 import { get } from "./store.js";
-import { roundly } from "./heard.js";
+import { roundly } from "./sources.js";
 
 const every = 20000; // ms by the stopwatch
 const fewSources = 15;

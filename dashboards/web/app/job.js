@@ -36,10 +36,10 @@ export class Job {
     this.measure = measures[0][0];
     this.control = new AbortController();
     this.askedAt = NaN;
-    this.told = { loaded: false, failure: "" }; // of its ranks
+    this.ranksRead = { loaded: false, failure: "" }; // of its ranks
     this.placing = { loaded: false, failure: "" };
     this.build();
-    once(this.waits, [this.told]);
+    once(this.waits, [this.ranksRead]);
     this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, tell: () => store.changed() });
     this.place();
   }
@@ -110,14 +110,14 @@ export class Job {
       const place = (r) => { const i = order.indexOf(r.labels.__name__); return i < 0 ? order.length : i; };
       this.curves.show(curvesOf(curves.sort((a, b) => place(a) - place(b)), "effect"), { from: Math.max(hour.from, ...firstOf(curves)), to: at, live: true });
       await this.askRanks(at, of, signal);
-      Object.assign(this.told, { loaded: true, failure: "" });
+      Object.assign(this.ranksRead, { loaded: true, failure: "" });
     } catch (error) {
       if (isAborted(error)) return;
-      this.told.failure = error.message;
+      this.ranksRead.failure = error.message;
       this.curves.fail(error);
       text(this.mapWords, `The history is not available: ${error.message}`);
     }
-    once(this.waits, [this.told], () => this.drawWaits());
+    once(this.waits, [this.ranksRead], () => this.drawWaits());
   }
 
   async askRanks(at, of, signal) {

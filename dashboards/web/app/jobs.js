@@ -4,7 +4,7 @@ import { h, text, replace, changed } from "./dom.js";
 import { plural } from "./format.js";
 import { jobList, nothing } from "./rows.js";
 import { isHurt } from "./store.js";
-import { connectWays } from "./heard.js";
+import { connectWays } from "./sources.js";
 
 /** Jobs is the view of every job, with a filter. */
 export class Jobs {

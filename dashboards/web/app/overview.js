@@ -7,7 +7,7 @@ import { section, addressOf } from "./parts.js";
 import { incidentList, jobList, nothing } from "./rows.js";
 import { headline } from "./states.js";
 import { once } from "./reading.js";
-import { connectWays, heard } from "./heard.js";
+import { connectWays, dataSources } from "./sources.js";
 import { Costs, windows, windowOf } from "./costs.js";
 import { Domains } from "./domains.js";
 import { waterfall, bottlenecks } from "./budget.js";
@@ -30,7 +30,7 @@ export class Overview {
     this.resolved = h("ol", { class: "rows" });
     this.more = h("button", { type: "button", class: "more", onclick: () => { this.everything = true; this.update(); } });
     this.ways = h("div", {});
-    this.heard = h("div", {});
+    this.reporting = h("div", {});
     this.fleet = h("p", { class: "fleet" });
     this.buildCosts();
     this.alerts = new AlertsBox(store);
@@ -41,7 +41,7 @@ export class Overview {
       jobs: section("jobs", "Jobs", this.jobs, this.allJobs, this.ways),
       costs: this.costsBox,
       resolved: section("resolved", "Resolved", this.resolved, this.more),
-      heard: section("heard", "Data sources", this.heard),
+      heard: section("heard", "Data sources", this.reporting),
     };
     this.el = h("article", { class: "overview" }, h("header", { class: "head" }, this.headline, this.fleet), Object.values(this.sections));
     this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), tell: () => store.changed() });
@@ -108,7 +108,7 @@ export class Overview {
     show(this.more, !this.everything && resolved.length > fewResolved);
     text(this.more, `Show all ${resolved.length}`);
     if (changed(this.ways, "ways", jobs.length === 0)) replace(this.ways, jobs.length === 0 ? connectWays() : null);
-    once(this.heard, [store.covered], () => heard(this.heard, store));
+    once(this.reporting, [store.covered], () => dataSources(this.reporting, store));
     this.drawCosts();
   }
 }

@@ -1,5 +1,5 @@
 // The wall: what a room must know at a glance, for a screen of 2560 pixels and more
-// that nobody touches. The headline, the five domains, the worst that is open and
+// without a keyboard. The headline, the five domains, the worst that is open and
 // what to do about it, the fabric and the racks.
 
 import { h, text, attr, show, replace, changed, keyed } from "./dom.js";

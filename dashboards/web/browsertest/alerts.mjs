@@ -64,11 +64,11 @@ alertsOfRules.allows = /404/;
 
 /** Where alerts cannot be asked for, the overview leaves them out and their view says why. */
 export async function alertsNotHeard({ page, site, url, check }) {
-  await site.set("/api/v1/alerts", { error: "no alerts are heard here" }, 501);
+  await site.set("/api/v1/alerts", { error: "no alerts are kept here" }, 501);
   await page.goto(url);
   await page.locator("section.open .incident-row").waitFor();
   check(await page.locator("section.alerts").isHidden(), "there is no such section");
   await page.goto(`${url}/alerts`);
-  await page.getByText("No data: no alerts are heard here").waitFor();
+  await page.getByText("No data: no alerts are kept here").waitFor();
 }
 alertsNotHeard.allows = /501/;

@@ -4,8 +4,8 @@ import { h, replace, changed, copyButton } from "./dom.js";
 import { plural, number, quantity, instant, NONE } from "./format.js";
 import { timeOf } from "./parts.js";
 
-/** heard says in el which sources are heard, which are silent, and who reads the log. */
-export function heard(el, store) {
+/** dataSources writes into el which sources report, which do not, and who reads the log. */
+export function dataSources(el, store) {
   const facts = [summary(store), replicas(store.status), store.status?.log, silent(store), ended(store)];
   if (!changed(el, "heard", facts)) return;
   replace(el, sourcesTable(store), silentList(store), gapsList(store), about(store));
