@@ -18,8 +18,8 @@ export class Strike {
     this.at = h("input", { type: "text", "aria-label": "Entity", placeholder: "anywhere, or kind:name" });
     this.what = h("p", { class: "quiet" });
     this.said = h("p", { role: "status" });
-    this.form = h("form", { onsubmit: (e) => { e.preventDefault(); this.strike(); } }, h("div", { class: "buttons" }, this.which, this.at, h("button", { type: "submit" }, "Inject")), this.what);
-    this.body = h("div", {}, this.form, this.said);
+    this.form = h("form", { onsubmit: (e) => { e.preventDefault(); this.strike(); } }, h("div", { class: "buttons" }, this.which, this.at, h("button", { type: "submit" }, "Inject")));
+    this.body = h("div", {}, this.form, this.what, this.said);
     this.el = h("dialog", { class: "help", "aria-labelledby": "h-strike" },
       h("form", { method: "dialog" }, h("h2", { id: "h-strike" }, "Inject a fault into the simulated site"), h("button", { class: "plain", "aria-label": "Close" }, "×")), this.body);
     this.el.addEventListener("click", (e) => { if (e.target.closest("a[data-go]")) this.el.close(); });
