@@ -205,10 +205,8 @@ func (e *risks) explained(s *supported, known []*explain.Incident) *explain.Inci
 	if s.signal.kind != apartSignal || !ok {
 		return nil
 	}
-	for _, in := range known {
-		if at, within := e.graph.Within(in.Root.Entity, telemetry.Node); e.other(in, s) && (within && at == host || e.behind(host, []telemetry.Entity{in.Root.Entity})) {
-			return in
-		}
+	if i := slices.IndexFunc(known, func(in *explain.Incident) bool { return e.upon(in, s, host) }); i >= 0 {
+		return known[i]
 	}
 	for _, r := range e.open {
 		if e.other(&r.incident, s) && slices.Contains(r.incident.Impact.Entities, host) {
@@ -216,6 +214,23 @@ func (e *risks) explained(s *supported, known []*explain.Incident) *explain.Inci
 		}
 	}
 	return nil
+}
+
+// aftermath reports whether a gauge left its siblings after an incident that reached its
+// host, and within the time in which its usual distance is known: it is their way back
+// that is seen.
+func (e *risks) aftermath(s *supported, lately []*explain.Incident) bool {
+	host, ok := e.graph.Within(s.Root, telemetry.Node)
+	return ok && s.signal.kind == apartSignal && slices.ContainsFunc(lately, func(in *explain.Incident) bool { return e.upon(in, s, host) })
+}
+
+// upon reports whether an incident of another fault of a trouble's domain reaches a host.
+func (e *risks) upon(in *explain.Incident, s *supported, host telemetry.Entity) bool {
+	if !e.other(in, s) {
+		return false
+	}
+	at, within := e.graph.Within(in.Root.Entity, telemetry.Node)
+	return within && at == host || e.behind(host, []telemetry.Entity{in.Root.Entity})
 }
 
 // other reports whether an incident is sure of another fault of a trouble's domain.

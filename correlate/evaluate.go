@@ -32,7 +32,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	for _, c := range e.incidents.cases {
 		e.incidents.follow(c, g)
 	}
-	e.risks.judgeRisks(e.incidents.known(), g)
+	e.risks.judgeRisks(e.incidents.known(), e.incidents.lately(g), g)
 	e.examiner.keepUsual(g)
 	e.incidents.sweep(g)
 	e.costs.fileUsage(g)

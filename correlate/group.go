@@ -43,6 +43,17 @@ func (e *caseBook) known() []*explain.Incident {
 	return out
 }
 
+// lately lists the incidents that were resolved in the time that the window holds.
+func (e *caseBook) lately(g telemetry.Time) []*explain.Incident {
+	var out []*explain.Incident
+	for _, c := range e.past {
+		if g.Sub(c.resolved) < history*e.cfg.Grid {
+			out = append(out, &c.incident)
+		}
+	}
+	return out
+}
+
 const (
 	// sure is how sure two cases must be of one root to be one incident.
 	sure = 0.5

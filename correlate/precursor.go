@@ -22,6 +22,9 @@ const (
 	// alikePart which part of its own way their median must have gone to do alike.
 	leastSiblings = 3
 	alikePart     = 0.5
+	// newPart of a danger may have been there before: a gauge that has always been near
+	// the limit goes beyond it by its own scatter.
+	newPart = 0.5
 )
 
 // foretold is what a precursor reads: a metric, in its own range or apart from its
@@ -253,8 +256,8 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Clue
 	read := e.riskReader(root, s)
 	switch {
 	case foretells == nil:
-	case foretells.Reading != nil && foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) >= 1:
-		return 0, nil, false // it was as dangerous before
+	case foretells.Reading != nil && foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) > newPart:
+		return 0, nil, false // most of the danger was there before
 	default:
 		return foretells.Foreseen(read)
 	}

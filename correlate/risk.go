@@ -62,14 +62,15 @@ func (s *supported) compare(o *supported) int {
 }
 
 // judgeRisks opens, refreshes and resolves risks at the end of grid g, beside the
-// open incidents that readers know of.
-func (e *risks) judgeRisks(known []*explain.Incident, g telemetry.Time) {
+// open incidents that readers know of, and those that were resolved lately.
+func (e *risks) judgeRisks(known, lately []*explain.Incident, g telemetry.Time) {
 	e.signals.signalStates(g)
 	if len(e.signals.signalled) == 0 && len(e.open) == 0 {
 		e.forgetRisks(g)
 		return
 	}
 	for _, s := range e.upstream(e.troubles()) {
+		s.signal.explained = s.signal.explained || e.aftermath(&s, lately)
 		e.standRisk(&s, known, g)
 	}
 	for _, r := range slices.Clone(e.open) {
