@@ -98,7 +98,7 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 // are visible.
 func (e *Engine) spent(j *jobs.Job) (productive, wall float64) {
 	good := j.Goodput()
-	return good.Spent(e.earliest, e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt]))
+	return good.Spent(e.earliest, j.Accounted(e.sight.at.Add(-e.sight.cfg.Lateness[telemetry.Prompt])))
 }
 
 // judge fills in what follows from the job's past.

@@ -366,6 +366,24 @@ func TestSpentCountsFromWhenTheJobIsWatched(t *testing.T) {
 	}
 }
 
+// TestAStepInProgressIsNotLost: it is neither productive nor lost until it takes longer
+// than the job's steps do.
+func TestAStepInProgressIsNotLost(t *testing.T) {
+	p := newLife(t)
+	p.steps(20, 30)
+	j := p.b.Job(played)
+	spent := func(after float64) float64 {
+		good := j.Goodput()
+		return goodput(&good, 0, j.Accounted(j.LastEnd.Add(telemetry.Duration(after*1e9))))
+	}
+	if begun, nearly := spent(0), spent(29); math.Abs(begun-1) > 1e-9 || math.Abs(nearly-1) > 1e-9 {
+		t.Errorf("goodput %v at the end of a step, %v before the end of the next", begun, nearly)
+	}
+	if late, want := spent(90), 600/660.0; math.Abs(late-want) > 0.01 {
+		t.Errorf("goodput %v when a step is late by two steps, want %v", late, want)
+	}
+}
+
 func goodput(g *jobs.Goodput, watched, now telemetry.Time) float64 {
 	productive, wall := g.Spent(watched, now)
 	return productive / wall

@@ -63,6 +63,19 @@ func (p *Goodput) fail() float64 {
 // Goodput returns the job's account.
 func (j *Job) Goodput() Goodput { return j.good }
 
+// Accounted returns until when it is known what a job's time was used for: a step in
+// progress is neither productive nor lost until it takes longer than usual.
+func (j *Job) Accounted(now telemetry.Time) telemetry.Time {
+	if j.LastEnd == 0 || now <= j.LastEnd {
+		return now
+	}
+	usual := j.Last
+	if u := j.past.usual(); u.n >= minPast {
+		usual = u.median
+	}
+	return max(j.LastEnd, now.Add(-seconds(float64(usual*float64(j.each())))))
+}
+
 // account counts n steps of x seconds that ended by at.
 func (j *Job) account(at telemetry.Time, x float64, n int) {
 	if j.good.Started == 0 {
