@@ -23,6 +23,7 @@ type kindBefore struct {
 	entities []telemetry.Entity // in identity order of meeting
 	mean     []float32          // by entity and column; NaN where it was not seen
 	spread   []float32
+	run      []float32
 	err      []float32
 }
 
@@ -60,7 +61,7 @@ func (k *kindBefore) keep(e telemetry.Entity, row []Stat) {
 		if s.Seen == 0 {
 			s = Stat{Mean: nan()}
 		}
-		k.mean, k.spread, k.err = append(k.mean, s.Mean), append(k.spread, s.Spread), append(k.err, s.Err)
+		k.mean, k.spread, k.run, k.err = append(k.mean, s.Mean), append(k.spread, s.Spread), append(k.run, s.Run), append(k.err, s.Err)
 	}
 }
 
@@ -82,7 +83,7 @@ func (b *Baseline) On(p *Plan, s *Survey) *Sheet {
 			for c, at := range to {
 				v := kb.mean[n*len(to)+c]
 				if at >= 0 && v == v {
-					row[at] = Stat{Seen: 1, Mean: v, Least: v, Most: v, Spread: kb.spread[n*len(to)+c], Err: kb.err[n*len(to)+c]}
+					row[at] = Stat{Seen: 1, Mean: v, Least: v, Most: v, Spread: kb.spread[n*len(to)+c], Run: kb.run[n*len(to)+c], Err: kb.err[n*len(to)+c]}
 				}
 			}
 		}
@@ -103,9 +104,10 @@ func (b *Baseline) Snapshot(c *snapshot.Codec) {
 		snapshot.List(c, &k.entities, 8, (*snapshot.Codec).Entity)
 		c.F32s(&k.mean)
 		c.F32s(&k.spread)
+		c.F32s(&k.run)
 		c.F32s(&k.err)
 		want := len(k.entities) * len(k.metrics)
-		if len(k.bits) != len(k.metrics) || len(k.mean) != want || len(k.spread) != want || len(k.err) != want {
+		if len(k.bits) != len(k.metrics) || len(k.mean) != want || len(k.spread) != want || len(k.run) != want || len(k.err) != want {
 			c.Fail(errShape)
 		}
 	})

@@ -88,12 +88,13 @@ func (f *Contrast) meanErrors(i int32, c int) (now, before float64) {
 		before = 0
 	}
 	n, usual := float64(is.Seen), math.Abs(float64(float64(was.Spread)*float64(was.Mean)))
+	alike := math.Sqrt(min(n, max(1, float64(was.Run))))
 	switch {
 	case n <= 1:
 		now = usual
 	case usual > 0:
 		own := float64(now * now * n)
-		now = math.Sqrt((float64(scatterKnown*usual*usual) + float64((n-1)*own)) / (scatterKnown + n - 1) / n)
+		now = float64(alike * math.Sqrt((float64(scatterKnown*usual*usual)+float64((n-1)*own))/(scatterKnown+n-1)/n))
 	}
 	return now, before
 }

@@ -36,3 +36,27 @@ func TestFewAlikeSamplesScatterAsBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestSamplesThatAreAlikeInARowCountAsOne: a latency is high for three samples at a time,
+// while another job writes. Three high samples are then one observation, as they are not
+// where high ones come singly.
+func TestSamplesThatAreAlikeInARowCountAsOne(t *testing.T) {
+	latency := column{metric: &telemetry.Metric{Name: "storage_write_latency_seconds", Type: telemetry.Gauge}}
+	high := map[string]func(int) bool{"in a row": func(i int) bool { return i/3%4 == 0 }, "single": func(i int) bool { return i%4 == 0 }}
+	errs := map[string]float64{}
+	for name, is := range high {
+		was := make([]float64, 48)
+		for i := range was {
+			if was[i] = 9; is(i) {
+				was[i] = 13
+			}
+		}
+		before := (&reader{values: was}).stat(latency)
+		now := (&reader{values: []float64{13, 13, 13}, during: true}).stat(latency)
+		f := &Contrast{now: &Sheet{rows: [][]Stat{{now}}}, before: &Sheet{rows: [][]Stat{{before}}}}
+		errs[name], _ = f.meanErrors(0, 0)
+	}
+	if errs["in a row"] < 1.4*errs["single"] {
+		t.Errorf("errors of %.2f in a row and %.2f where high samples are single", errs["in a row"], errs["single"])
+	}
+}

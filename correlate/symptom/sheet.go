@@ -56,6 +56,9 @@ type Stat struct {
 	// a degradation; 0 where Mean is. A clock that is at one of two levels has one, where
 	// the median distance from the median may be none.
 	Spread float32
+	// Run is how many samples in a row count as one, 1 or more: those that follow one
+	// another are alike where what is measured varies slowly.
+	Run float32
 	// Err is the standard error of Mean, of the samples as far as they scatter; of a
 	// single one that is not known, and NaN.
 	Err float32
@@ -327,7 +330,7 @@ func (r *reader) stat(c column) Stat {
 		}
 		sum += v
 	}
-	out := Stat{Seen: int32(n), Mean: float32(sum / float64(n)), Least: float32(least), Most: float32(most)}
+	out := Stat{Seen: int32(n), Mean: float32(sum / float64(n)), Least: float32(least), Most: float32(most), Run: 1}
 	if n == 1 {
 		out.Err = nan()
 	}
@@ -338,13 +341,35 @@ func (r *reader) stat(c column) Stat {
 	if c.bits != 0 || r.during && !c.metric.PerStep {
 		return out
 	}
+	out.Run = float32(run(r.values, sum/float64(n)))
 	if !r.during && c.steady() || c.metric.PerStep {
 		out.Mean = float32(stats.Median(r.values))
 	}
 	if out.Mean != 0 {
 		out.Spread = float32(math.Abs(float64(out.Err) * math.Sqrt(float64(n)) / float64(out.Mean)))
 	}
+	if !r.during {
+		out.Err = float32(float64(out.Err) * math.Sqrt(float64(out.Run)))
+	}
 	return out
+}
+
+// mostAlike bounds the autocorrelation of samples: a trend has one of nearly 1.
+const mostAlike = 0.8
+
+// run is how many samples in a row count as one: (1+r)/(1-r) of the autocorrelation r
+// from each to the next (Bayley and Hammersley 1946), less its standard error, so that
+// samples that are independent are not taken for alike.
+func run(values []float64, mean float64) float64 {
+	var squares, products float64
+	for i, v := range values {
+		squares += float64((v - mean) * (v - mean))
+		if i > 0 {
+			products += float64((v - mean) * (values[i-1] - mean))
+		}
+	}
+	r := min(max(0, products/squares-1/math.Sqrt(float64(len(values)))), mostAlike)
+	return (1 + r) / (1 - r)
 }
 
 // standardError is that of the mean of values, of which there are two or more.
