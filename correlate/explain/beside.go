@@ -39,7 +39,8 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 		if key == Dose {
 			key = dose
 		}
-		if v, ok := a.Values[key]; ok {
+		// What may be all of it for all that is known is not known to be a part.
+		if v, ok := a.Values[key]; ok && !(v < 1 && a.Values[key.Err()] >= 1-v) {
 			most, seen = max(most, v), true
 		}
 	}

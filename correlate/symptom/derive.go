@@ -30,6 +30,7 @@ type derived struct {
 	ratio     []float64
 	hit       []int32   // by entity: afflicted gpus under it
 	slowest   []float64 // by entity: the least clock ratio under it; 1 where none
+	deepest   []float64 // the same, of a clock that is not read the least that it may be
 	late      []int32   // ranks
 	lateIn    []int32
 	mayHit    maybe     // gpus that may be slowed, for all that their clocks show
@@ -75,6 +76,36 @@ func (f *Contrast) cool(i int32) bool {
 	return ok && heat < leastSlowed
 }
 
+// throttled is the part of its clock that a GPU loses while heat or the brake slows it,
+// where its clock is not read, and mostThrottled what it loses at most: from a tenth for
+// heat to a half for the brake.
+const throttled, mostThrottled = 0.3, 0.5
+
+// held returns what a GPU's clock is of that before, and its standard error, by the time
+// for which heat or the brake slows it: where the clock itself is never read. It is false
+// of anything else, and of a GPU that reports neither.
+func (f *Contrast) held(i int32, c int) (ratio, err float64, ok bool) {
+	_, read := f.before.at(i, c)
+	if read || f.survey.all[i].Kind != telemetry.GPU || c != f.plan.find(telemetry.GPU, metricClock, 0) {
+		return 0, 0, false
+	}
+	ratio = 1
+	for _, reason := range []uint64{reasonHeat, reasonBrake} {
+		if more, by, seen := f.reports(i, reason); seen {
+			ratio, err, ok = ratio-float64(throttled*max(0, more)), stats.Quadrature(err, float64(throttled*by)), true
+		}
+	}
+	return ratio, err, ok
+}
+
+// deepest is the least that the clock of a GPU may be of that before.
+func (f *Contrast) deepest(i int32, c int) float64 {
+	if _, read := f.before.at(i, c); read {
+		return f.derived.ratio[i]
+	}
+	return 1 - float64((1-f.derived.ratio[i])*mostThrottled/throttled)
+}
+
 // reported reports whether, by its own reasons, heat or the brake slows a GPU for more of
 // the time than before: its clock is then lower, though few samples, or samples of a
 // brake that comes and goes, do not show by how much.
@@ -87,14 +118,10 @@ func (f *Contrast) reported(i int32) bool {
 	return false
 }
 
-// reports returns for how much more of the time a GPU reports a reason for which it is
-// slowed, a share of the time, and its standard error; false where it reports none.
+// reports returns for how much more of the time a GPU is slowed for a reason, a share of
+// the time, and its standard error; false where it reports none.
 func (f *Contrast) reports(i int32, reason uint64) (more, err float64, ok bool) {
-	c := f.plan.find(telemetry.GPU, metricReasons, reason)
-	if more, ok = f.number(i, c, explain.TakeBits); ok {
-		err = f.numberError(i, c, explain.TakeBits)
-	}
-	return more, err, ok
+	return f.slowed(i, f.plan.find(telemetry.GPU, metricReasons, reason))
 }
 
 // leaves reports whether a GPU or rank counts.
@@ -104,30 +131,31 @@ func (f *Contrast) leaves(i int32) bool {
 
 func (f *Contrast) derive() {
 	n := len(f.survey.all)
-	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), lateIn: make([]int32, n),
+	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), deepest: make([]float64, n), lateIn: make([]int32, n),
 		mayHit: maybe{in: make([]int32, n)}, mayIdle: maybe{in: make([]int32, n)},
 		idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n), aside: make([]int32, n)}
 	for i := range n {
-		f.derived.slowest[i], f.derived.ratio[i] = 1, 1
+		f.derived.slowest[i], f.derived.deepest[i], f.derived.ratio[i] = 1, 1, 1
 	}
-	f.slowed()
+	f.slowedGPUs()
 	f.silenced()
 	f.idled()
 	f.lateRanks()
 	f.computedLonger()
 }
 
-// slowed finds the affected GPUs. A change that the median of the job's GPUs shows,
+// slowedGPUs finds the affected GPUs. A change that the median of the job's GPUs shows,
 // too, is the job's own: unless most of them fell, because then the search is for a
 // common cause.
-func (f *Contrast) slowed() {
+func (f *Contrast) slowedGPUs() {
 	d := &f.derived
 	c := f.plan.find(telemetry.GPU, metricClock, 0)
 	var all []float64
+	var falls []change
 	for _, i := range f.survey.gpus {
 		if r, ok := f.number(i, c, explain.TakeRatio); ok {
 			d.ratio[i] = r
-			all = append(all, r)
+			all, falls = append(all, r), append(falls, change{i, 0, f.numberError(i, c, explain.TakeRatio)})
 		}
 	}
 	if len(all) == 0 {
@@ -137,11 +165,8 @@ func (f *Contrast) slowed() {
 	if common < 1-leastFall {
 		common = 1
 	}
-	var falls []change
-	for _, i := range f.survey.gpus {
-		if _, ok := f.number(i, c, explain.TakeRatio); ok {
-			falls = append(falls, change{i, 1 - d.ratio[i]/common, f.numberError(i, c, explain.TakeRatio)})
-		}
+	for k := range falls {
+		falls[k].by = 1 - d.ratio[falls[k].of]/common
 	}
 	p := f.pooled(falls, leastFall)
 	d.clocks = p.shows(f.survey, f.lost())
@@ -155,11 +180,10 @@ func (f *Contrast) slowed() {
 			continue
 		}
 		d.afflicted = append(d.afflicted, i)
-		d.hit[i]++
-		d.slowest[i] = min(d.slowest[i], d.ratio[i])
-		for _, a := range f.survey.carriers[i] {
+		for _, a := range append([]int32{i}, f.survey.carriers[i]...) {
+			d.clocks[a] = true
 			d.hit[a]++
-			d.slowest[a] = min(d.slowest[a], d.ratio[i])
+			d.slowest[a], d.deepest[a] = min(d.slowest[a], d.ratio[i]), min(d.deepest[a], f.deepest(i, c))
 		}
 	}
 	slices.SortStableFunc(d.afflicted, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
@@ -322,7 +346,7 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	case explain.Fills:
 		return part(d.hit[i], under), clocks
 	case explain.ClockDose:
-		return (1/max(d.slowest[i], leastClock) - 1) / (f.degradation.Slowdown - 1), clocks && f.degradation.Slowdown > 1
+		return f.clockDose(d.slowest[i]), clocks && f.degradation.Slowdown > 1
 	case explain.StaleCovers:
 		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
 	case explain.IdleCovers:
@@ -337,6 +361,11 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 		return part(d.lateIn[i], ranks), late
 	}
 	return 0, false
+}
+
+// clockDose is the part of the loss that a clock at a ratio of what it was explains.
+func (f *Contrast) clockDose(ratio float64) float64 {
+	return (1/max(ratio, leastClock) - 1) / (f.degradation.Slowdown - 1)
 }
 
 // seenAt reads a flag of an entity; none is set where nothing was seen at all.
@@ -379,6 +408,8 @@ func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
 		return d.mayHit.covers(d.hit[i], len(d.afflicted), i)
 	case explain.Fills:
 		return part(d.mayHit.in[i], int(f.survey.gpusIn[i]))
+	case explain.ClockDose:
+		return f.clockDose(d.deepest[i]) - f.clockDose(d.slowest[i])
 	case explain.IdleCovers:
 		return d.mayIdle.covers(d.idleIn[i], len(d.idle), i)
 	case explain.IdleFills:

@@ -46,8 +46,11 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 		return now
 	case explain.TakeBefore:
 		return before
-	case explain.TakeShift, explain.TakePeers, explain.TakeBits:
+	case explain.TakeShift, explain.TakePeers:
 		return stats.Quadrature(now, before)
+	case explain.TakeBits:
+		_, err, _ := f.slowed(i, c)
+		return err
 	case explain.TakeDose:
 		return stats.Quadrature(now, before) / f.degradation.Excess
 	case explain.TakeRatio, explain.TakePeersRatio:
@@ -55,6 +58,8 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 			share := float64(is.Mean) / float64(was.Mean)
 			return stats.Quadrature(now, float64(before*share)) / math.Abs(float64(was.Mean))
 		}
+		_, err, _ := f.held(i, c)
+		return err
 	case explain.TakePeersDose:
 		return stats.Quadrature(f.missed(&is), f.numberError(i, c, explain.TakePeersRatio)) / (f.degradation.Slowdown - 1)
 	case explain.TakeBelowPeers:

@@ -14,6 +14,7 @@ type Plan struct {
 	kinds      []telemetry.Kind                                // in order
 	columns    [][]column                                      // by kind, in order
 	shownBy    map[telemetry.MetricName][]telemetry.MetricName // of quantities: their instruments
+	timed      [][]int                                         // by column of GPUs, of reasons: the columns that count their time
 }
 
 // column is one thing read of every entity of a kind: a metric, or whether any
@@ -88,6 +89,9 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 	for _, bits := range []uint64{reasonHeat, reasonBrake} {
 		add(telemetry.GPU, metricReasons, bits)
 	}
+	for _, t := range timers() {
+		add(telemetry.GPU, t.by, 0)
+	}
 	add(telemetry.Rank, metricCompute, 0)
 	add(telemetry.Job, metricWait, 0)
 	for _, name := range readAnyway() {
@@ -105,7 +109,39 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 			}
 		}
 	}
+	p.time()
 	return p
+}
+
+// timer is the counter of the time for which a GPU is slowed for some reasons.
+type timer struct {
+	reasons uint64
+	by      telemetry.MetricName
+}
+
+func timers() []timer {
+	return []timer{{reasonHeat, "gpu_throttle_thermal_seconds_total"}, {reasonBrake, "gpu_throttle_brake_seconds_total"}, {reasonCap, "gpu_throttle_power_seconds_total"}}
+}
+
+// time finds, for each column of reasons, the counters that together count its time; none
+// where one of its reasons is in no counter.
+func (p *Plan) time() {
+	gpu := p.of(telemetry.GPU)
+	p.timed = make([][]int, len(gpu))
+	for c := range gpu {
+		if gpu[c].metric.Name != metricReasons {
+			continue
+		}
+		left, by := gpu[c].bits, []int(nil)
+		for _, t := range timers() {
+			if k := p.find(telemetry.GPU, t.by, 0); k >= 0 && left&t.reasons == t.reasons {
+				left, by = left&^t.reasons, append(by, k)
+			}
+		}
+		if left == 0 {
+			p.timed[c] = by
+		}
+	}
 }
 
 // readAnyway lists what is read of supplies, coolers, storage and links whatever

@@ -84,7 +84,7 @@ func (f *Contrast) structure(i int32) float64 {
 func (f *Contrast) accounts(i int32) float64 {
 	d, out := &f.derived, 0.0
 	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.degradation.Slowdown > 1 {
-		dose := min(1, (1/max(d.slowest[i], leastClock)-1)/(f.degradation.Slowdown-1))
+		dose := min(1, f.clockDose(d.slowest[i]))
 		out = float64(float64(dose*part(d.hit[i], len(d.afflicted))) * part(d.hit[i], int(n)))
 	}
 	if n := f.survey.ranked[i]; n > 0 && len(d.late) > 0 {

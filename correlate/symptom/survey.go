@@ -95,10 +95,10 @@ func (s *Survey) affects(a, b int32) {
 }
 
 // serves lists kinds that serve their container: what happens to a pump reaches its
-// CDU, to a fan its node, to a link of a GPU the GPU.
+// CDU, to a fan or a power supply its node, to a link of a GPU the GPU.
 func serves(k telemetry.Kind) bool {
 	switch k {
-	case telemetry.Pump, telemetry.Valve, telemetry.Fan, telemetry.Battery, telemetry.NVSwitch, telemetry.NVLink, telemetry.Optic:
+	case telemetry.PSU, telemetry.Pump, telemetry.Valve, telemetry.Fan, telemetry.Battery, telemetry.NVSwitch, telemetry.NVLink, telemetry.Optic:
 		return true
 	}
 	return false
@@ -139,7 +139,7 @@ func (s *Survey) machine(n telemetry.Entity, placed []topology.Placement) int32 
 	}
 	s.contain(i, func(e telemetry.Entity) bool {
 		return e.Kind != telemetry.GPU || len(on) == 0 || slices.Contains(on, e)
-	}, telemetry.GPU, telemetry.NIC, telemetry.Fan, telemetry.NVSwitch)
+	}, telemetry.GPU, telemetry.NIC, telemetry.Fan, telemetry.PSU, telemetry.NVSwitch)
 	for _, part := range slices.Clone(s.under[i]) {
 		s.contain(part, always, telemetry.NVLink, telemetry.Optic)
 		if s.all[part].Kind == telemetry.GPU && s.used[part] {
@@ -210,8 +210,8 @@ func (s *Survey) climb(i int32) {
 		return
 	case telemetry.Job, telemetry.Rank:
 		return
-	case telemetry.CDU, telemetry.Loop, telemetry.UPS, telemetry.Switch:
-		s.contain(i, func(telemetry.Entity) bool { return s.used[i] }, telemetry.Pump, telemetry.Valve, telemetry.Battery, telemetry.Fan)
+	case telemetry.CDU, telemetry.Loop, telemetry.UPS, telemetry.Switch, telemetry.Rack, telemetry.Shelf:
+		s.contain(i, func(telemetry.Entity) bool { return s.used[i] }, telemetry.Pump, telemetry.Valve, telemetry.Battery, telemetry.Fan, telemetry.PSU)
 	}
 	for _, n := range s.graph.Neighbours(e) {
 		switch n.Relation {

@@ -181,9 +181,14 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 	case explain.TakeShift:
 		return float64(now.Mean) - float64(before.Mean), seen && known
 	case explain.TakeBits:
-		return float64(now.Mean) - float64(before.Mean), seen // what never was before was not
+		more, _, ok := f.slowed(i, c)
+		return more, ok
 	case explain.TakeRatio:
-		return ratio(float64(now.Mean), float64(before.Mean)), seen && known
+		if seen && known {
+			return ratio(float64(now.Mean), float64(before.Mean)), true
+		}
+		r, _, ok := f.held(i, c)
+		return r, ok
 	case explain.TakeDose:
 		return (float64(now.Mean) - float64(before.Mean)) / f.degradation.Excess, seen && known && f.degradation.Excess > 0
 	case explain.TakePeersDose:
@@ -193,6 +198,39 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		return f.silence(i, c)
 	}
 	return f.againstPeers(i, c, take)
+}
+
+// slowed returns for how much more of the time than before some bits of a column are set,
+// a share of the time, and its standard error. Where they are reasons for which a GPU is
+// slowed, a counter of that time is the better instrument, if it counts at all: samples
+// miss a brake that comes and goes.
+func (f *Contrast) slowed(i int32, c int) (more, err float64, ok bool) {
+	now, seen := f.now.at(i, c)
+	before, _ := f.before.at(i, c) // what never was before was not
+	if seen {
+		now, before := f.meanErrors(i, c)
+		err = stats.Quadrature(now, before)
+	}
+	more = float64(now.Mean) - float64(before.Mean)
+	if counted, by, known := f.timed(i, c); known && (counted != 0 || !seen) {
+		return counted, by, true
+	}
+	return more, err, seen
+}
+
+// timed is slowed by counters of the time for the reasons of a column.
+func (f *Contrast) timed(i int32, c int) (more, err float64, ok bool) {
+	if f.survey.all[i].Kind != telemetry.GPU || c < 0 || f.plan.timed[c] == nil {
+		return 0, 0, false
+	}
+	for _, k := range f.plan.timed[c] {
+		x, seen := f.number(i, k, explain.TakeShift)
+		if !seen {
+			return 0, 0, false
+		}
+		more, err = more+x, stats.Quadrature(err, f.numberError(i, k, explain.TakeShift))
+	}
+	return more, err, true
 }
 
 // ratio is now over before; of nothing to nothing it is 1.

@@ -168,8 +168,8 @@ func (f *Contrast) Quiet(d telemetry.Domain) (string, bool) {
 func (f *Contrast) reach(of []int32, c int, take explain.Take) (least, most float64, n int) {
 	for _, i := range of {
 		v, ok := f.number(i, c, take)
-		if !ok {
-			continue
+		if _, read := f.now.at(i, c); !ok || !read && take != explain.TakeBefore {
+			continue // or it is known by another instrument, which has a name of its own
 		}
 		if n == 0 {
 			least, most = v, v
