@@ -141,7 +141,7 @@ func (j *Job) grewBy(at telemetry.Time, least float64) float64 {
 // the last step had taken longer for a reason; nil where it has not grown, or
 // not beyond all of those before.
 func (j *Job) savedSlowly(g telemetry.Time, u usual) *Degradation {
-	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || j.saving.Seconds <= float64(grownSome*j.saves.most) {
+	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || !j.SavedAsNever() {
 		return nil
 	}
 	h := &Degradation{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
