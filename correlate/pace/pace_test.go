@@ -218,3 +218,40 @@ func TestAPeriodOfIdleTimeIsForgotten(t *testing.T) {
 		t.Errorf("steps were found anew %d times, the last of %v s; want twice, 8 s", renewed, last)
 	}
 }
+
+// TestAJobIsNotNewWhenItsStepsAreFound: those that ended in what was kept to find them
+// count, too, one after the other, whether a period is seen or equal amounts are counted.
+func TestAJobIsNotNewWhenItsStepsAreFound(t *testing.T) {
+	noise := job{seed: 5}
+	flow := make([]float64, 300)
+	for i := range flow {
+		flow[i] = 1e9 * (1 + noise.random())
+	}
+	rhythm, _ := job{step: constant(6), compute: 0.6, bytes: 4e9, noise: 0.01, seed: 2}.play(300)
+	for name, c := range map[string]struct {
+		moved  []float64
+		length float64
+		least  int // steps with the first that is found
+	}{"a rhythm": {rhythm, 6, 13}, "none": {flow, pace.Window / 8, 6}} {
+		var tr pace.Tracker
+		var all []pace.Step
+		first := 0
+		for g, m := range c.moved {
+			steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+			if all = append(all, steps...); first == 0 {
+				first = len(steps)
+			}
+		}
+		if first < c.least {
+			t.Errorf("%s: %d steps are known when they are found, want %d", name, first, c.least)
+		}
+		for i, s := range all {
+			if math.Abs(s.Seconds/c.length-1) > 0.2 {
+				t.Errorf("%s: step %d takes %.2f s, want %v", name, i, s.Seconds, c.length)
+			}
+			if i > 0 && math.Abs(s.End.Sub(all[i-1].End).Seconds()-s.Seconds) > 0.01 {
+				t.Errorf("%s: step %d of %.2f s ends %.2f s after the one before", name, i, s.Seconds, s.End.Sub(all[i-1].End).Seconds())
+			}
+		}
+	}
+}

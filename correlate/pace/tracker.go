@@ -75,8 +75,13 @@ func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration)
 		if len(t.recent) > Window {
 			t.recent = slices.Delete(t.recent, 0, 1)
 		}
-		if t.learn(grid) {
-			return nil, t.resumes()
+		if t.learn() {
+			same = t.resumes()
+			steps = t.retrace(grid)
+			if t.state == Counting {
+				t.recent = nil
+			}
+			return steps, same
 		}
 	}
 	if t.state == Learning {
@@ -86,8 +91,9 @@ func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration)
 }
 
 // learn looks for the period once there is enough to look at, and reports whether
-// what is a step is known from now on, or known better.
-func (t *Tracker) learn(grid telemetry.Duration) bool {
+// what is a step is known from now on, or known better. What has gone by at the end of
+// a step is then known, too.
+func (t *Tracker) learn() bool {
 	if t.looked++; len(t.recent) < Window/2 || t.looked < lookAgain {
 		return false
 	}
@@ -97,15 +103,13 @@ func (t *Tracker) learn(grid telemetry.Duration) bool {
 		total += v
 	}
 	if p, ok := Period(t.recent); ok {
-		t.amount = float64(total / float64(len(t.recent)) * p)
-		t.state = Counting
-		t.begin(p, grid)
+		t.state, t.amount, t.sum = Counting, float64(total/float64(len(t.recent))*p), t.burst(p)
 		return true
 	}
 	if t.state == Flowing || len(t.recent) < Window || total <= 0 {
 		return false
 	}
-	t.state, t.amount, t.sum, t.ended = Flowing, float64(total/Window*portion), 0, t.at
+	t.state, t.amount, t.sum = Flowing, float64(total/Window*portion), total
 	return true
 }
 
@@ -123,25 +127,43 @@ func (t *Tracker) resumes() bool {
 	return math.Abs(t.amount-was) <= float64(alike*was)
 }
 
-// begin sets the first step's end in the middle of the last full burst: where
-// much goes by in little time, a little more or less moves an end the least.
-func (t *Tracker) begin(period float64, grid telemetry.Duration) {
+// burst is what has gone by until the middle of the last full burst, where a step is
+// taken to end: where much goes by in little time, a little more or less moves an end
+// the least.
+func (t *Tracker) burst(period float64) (sum float64) {
 	n := int(period + 0.5)
-	tail := t.recent[len(t.recent)-n:]
+	first := len(t.recent) - n
+	tail := t.recent[first:]
 	best, most := 0, -1.0
 	for i := range tail {
 		// Of a burst the middle: what the grid and its neighbours move.
-		sum := tail[i] + tail[(i+1)%n] + tail[(i+n-1)%n]
-		if sum > most {
-			best, most = i, sum
+		if around := tail[i] + tail[(i+1)%n] + tail[(i+n-1)%n]; around > most {
+			best, most = i, around
 		}
 	}
-	t.sum = tail[best] / 2
-	for _, v := range tail[best+1:] {
-		t.sum += v
+	for _, v := range t.recent[:first+best] {
+		sum += v
 	}
-	t.ended = t.at.Add(-telemetry.Duration(len(tail)-1-best)*grid - grid/2)
-	t.recent = nil
+	return sum + tail[best]/2
+}
+
+// retrace counts the steps in what is kept, so that one ends where sum says, and returns
+// those of which the begin is kept, too. A job is not new when its steps are found.
+func (t *Tracker) retrace(grid telemetry.Duration) (steps []Step) {
+	newest := t.at
+	whole := math.Floor(t.sum / t.amount)
+	t.sum, t.ended = t.amount-(t.sum-float64(whole*t.amount)), 0
+	for i, moved := range t.recent {
+		t.at = newest.Add(-telemetry.Duration(len(t.recent)-1-i) * grid)
+		begun := t.ended
+		for _, s := range t.count(moved, grid) {
+			if begun != 0 {
+				steps = append(steps, s)
+			}
+			begun = s.End
+		}
+	}
+	return steps
 }
 
 // count adds a grid and returns the steps that end in it.
