@@ -255,13 +255,18 @@ func (e *Engine) detected(closed *window.Closed) {
 	e.observe(closed.Steps)
 }
 
-// observe files steps in the order of time.
+// observe files steps in the order of time. That a job reports steps is known before what
+// else it reports of the first one.
 func (e *Engine) observe(steps []window.StepSample) {
+	for _, s := range steps {
+		if s.Series.Metric == metricStep {
+			e.roll.reported(s.Series.Entity)
+		}
+	}
 	for i, s := range steps {
 		e.sight.perStep.Observe(s.Series, s.At, s.Value)
 		switch s.Series.Metric {
 		case metricStep:
-			e.roll.reported(s.Series.Entity)
 			e.observeTokens(steps[i:])
 			e.sight.book.Observe(s.Series.Entity, s.At, s.Value, s.Wait-e.sight.cfg.Lateness[telemetry.Prompt])
 		case metricMFU:
