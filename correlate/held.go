@@ -89,12 +89,16 @@ func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 	if !known && math.IsInf(loss, 1) {
 		explains, known = 1, true // what stops a job explains all of it
 	}
-	if !known || next.Root.Confidence < surely || c.held.grown(ev) || c.held.part(loss)+min(1, explains) <= fits {
+	if c.held.grown(ev) || next.Root.Confidence < surely {
 		return true
+	}
+	least := sure
+	if !known || c.held.part(loss)+min(1, explains) <= fits {
+		least = noneLeft
 	}
 	answers := e.without(ev, best, next.Chain, explain.Alone)
 	return slices.ContainsFunc(answers, func(a explain.Answer) bool {
-		return a.Entity == c.held.root && a.Name() == c.held.signature && a.Confidence >= sure
+		return a.Entity == c.held.root && a.Name() == c.held.signature && a.Confidence >= least
 	})
 }
 
