@@ -94,7 +94,7 @@ func (e *signals) signalStep(x gauge, seen telemetry.Time, now float64, g teleme
 	if !follows && !e.stepped(x, seen, now) {
 		return
 	}
-	s := signal{series: e.window.Series(x.slot), kind: x.kind, since: g, last: g, now: now}
+	s := signal{series: e.window.Series(x.slot), kind: x.kind, since: g, last: g, now: now, sampled: seen}
 	at, known := e.signals(&s)
 	down := e.down(s.series.Entity)
 	switch {
@@ -142,6 +142,9 @@ func (e *signals) freshFor(slot int) telemetry.Duration {
 func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 	s := &e.signalled[at]
 	s.last, s.now = g, v
+	if seen, _ := e.window.Last(x.slot); seen > s.sampled {
+		s.again = true
+	}
 	from, to, alike := s.before, v, false
 	if s.kind == apartSignal {
 		if others, ok := middleOf(e.valuesOf(e.siblings(s.series))); ok {

@@ -94,7 +94,7 @@ func (e *risks) troubles() []supported {
 	var out []supported
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
-		if !s.certain(e.cfg.Grid) {
+		if !e.believed(s) {
 			continue
 		}
 		for j := range e.cfg.Signatures {

@@ -34,6 +34,10 @@ type signal struct {
 	first  float64 // of a step: its value when it was first seen; of one apart, how far then
 	beside float64 // of one apart: its usual distance from the median of its siblings
 	apart  float64 // and how much larger that is now
+	// sampled is when the first sample of a gauge was taken that shows it, and again is
+	// set when a later one does.
+	sampled telemetry.Time
+	again   bool
 	// explained is set of one apart where something upstream was known when it could
 	// have opened a risk: it stays an effect of that.
 	explained bool
@@ -69,6 +73,18 @@ const (
 // certain reports whether a signal has lasted long enough to count.
 func (s *signal) certain(grid telemetry.Duration) bool {
 	return s.kind != stateSignal || s.last.Sub(s.since) >= (stateLasts-1)*grid
+}
+
+// believed reports whether a signal is certain, and, of a gauge, whether a second sample
+// shows it, or a second gauge at the same place: of thousands some report a single wrong
+// value now and then.
+func (e *risks) believed(s *signal) bool {
+	if !s.certain(e.cfg.Grid) {
+		return false
+	}
+	return !s.gauge() || s.again || slices.ContainsFunc(e.signals.signalled, func(o signal) bool {
+		return o.gauge() && o.series != s.series && o.certain(e.cfg.Grid) && (o.series.Entity == s.series.Entity || e.along(o.series.Entity, s.series.Entity))
+	})
 }
 
 // heeded is what the signatures of risks look at.
@@ -275,6 +291,8 @@ func codeSignal(c *snapshot.Codec, s *signal) {
 	c.F64(&s.first)
 	c.F64(&s.beside)
 	c.F64(&s.apart)
+	c.Time(&s.sampled)
+	c.Bool(&s.again)
 	c.Bool(&s.explained)
 	c.Time(&s.reported)
 }
