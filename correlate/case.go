@@ -272,6 +272,9 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 			Events: e.memory.ofLinks(from.Add(-linkBefore), to.Add(e.cfg.Grid))}
 	}
 	e.neighbourRises(c, ev, g)
+	for k := range c.others {
+		c.others[k].Usual = e.usualLoad(c.others[k].Job, h.Onset.Earliest)
+	}
 	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {
 		ev.Symptoms = read
 	}

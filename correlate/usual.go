@@ -71,6 +71,17 @@ func formerOf(job telemetry.Entity) func(usualState) bool {
 	return func(s usualState) bool { return s.until != 0 && s.jobs[0].job == job }
 }
 
+// usualLoad returns what the ends of the fabric did before a job's earlier degradation, if
+// that lasted into the baseline of what began at an onset; nil otherwise. A job that
+// recovers sends what it sent before.
+func (e *examiner) usualLoad(job telemetry.Entity, onset telemetry.Time) *fabric.Readings {
+	i := slices.IndexFunc(e.usual, formerOf(job))
+	if i < 0 || e.usual[i].until <= onset.Add(-baselineGrids*e.cfg.Grid) {
+		return nil
+	}
+	return e.usual[i].before.On(e.fabricMap())
+}
+
 // former returns the baseline of a job's earlier degradation, where that ended too
 // short a time before an onset for the window to hold half of a new one, and the job
 // still runs where it ran.

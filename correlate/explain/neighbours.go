@@ -50,11 +50,15 @@ type neighbour struct {
 // neighbour reads what a job sends. All of it is a rise where it sends so much
 // more, or has too few NICs for a comparison.
 func (f *fabricMeasures) neighbour(o Other) neighbour {
-	n := neighbour{Other: o, gross: fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, o.Nodes, 1)}
+	usual := f.e.Fabric.Before
+	if o.Usual != nil {
+		usual = o.Usual // it recovers, which is no rise
+	}
+	n := neighbour{Other: o, gross: fabric.Sent(f.e.Fabric.Now, usual, o.Nodes, 1)}
 	var rises, errs []float64
 	for _, node := range o.Nodes {
 		for _, i := range f.m.Links(node) {
-			b := f.e.Fabric.Before.Of[i].Util
+			b := usual.Of[i].Util
 			rise := float64((f.e.Fabric.Now.Of[i].Util - b) * f.m.Ends[i].Speed)
 			rises = append(rises, rise)
 			n.more += rise
@@ -66,10 +70,10 @@ func (f *fabricMeasures) neighbour(o Other) neighbour {
 	if n.alike = f.ratio(&n) < uniform && len(rises) >= 4; !n.alike {
 		return n
 	}
-	usual, off := stats.MAD(slices.Clone(rises))
+	middle, off := stats.MAD(slices.Clone(rises))
 	squares, scatter := 0.0, float64(stats.Consistency*off)
 	for k, r := range rises {
-		if beyond := r - usual; beyond > float64(leastGrown*f.speed) {
+		if beyond := r - middle; beyond > float64(leastGrown*f.speed) {
 			n.beyond += beyond
 			squares += float64(errs[k]*errs[k]) + float64(scatter*scatter)
 		}
