@@ -243,6 +243,36 @@ func halfway(others, one float64) bool {
 	return others < 0 == (one < 0) && math.Abs(others) > float64(alikePart*math.Abs(one))
 }
 
+// accompanied marks the entities whose gauges have moved with one of another metric
+// there, or with one upstream: of thousands some report a single wrong value now and
+// then, but not two at one place. Only those are looked for that a second sample has not
+// shown yet.
+func (e *risks) accompanied() map[telemetry.Entity]bool {
+	moved, out := map[telemetry.Entity]telemetry.MetricName{}, map[telemetry.Entity]bool{}
+	for i := range e.signals.signalled {
+		s := &e.signals.signalled[i]
+		if !s.gauge() {
+			continue
+		}
+		at := s.series.Entity
+		if m, ok := moved[at]; ok && m != s.series.Metric {
+			out[at] = true
+		}
+		moved[at] = s.series.Metric
+	}
+	for i := range e.signals.signalled {
+		if s := &e.signals.signalled[i]; s.gauge() && !s.again {
+			e.climb(s.series.Entity, func(up telemetry.Entity) bool {
+				if _, ok := moved[up]; ok {
+					out[up], out[s.series.Entity] = true, true
+				}
+				return true
+			})
+		}
+	}
+	return out
+}
+
 // surest keeps of the troubles that one gauge shows of one root the surest.
 func surest(all []supported) (out []supported) {
 	for i := range all {

@@ -92,9 +92,10 @@ func (e *risks) forgetRisks(g telemetry.Time) {
 // and signature. What is open already needs no second proof.
 func (e *risks) troubles() []supported {
 	var out []supported
+	beside := e.accompanied()
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
-		if !e.believed(s) {
+		if !s.certain(e.cfg.Grid) || s.gauge() && !s.again && !beside[s.series.Entity] {
 			continue
 		}
 		for j := range e.cfg.Signatures {

@@ -75,18 +75,6 @@ func (s *signal) certain(grid telemetry.Duration) bool {
 	return s.kind != stateSignal || s.last.Sub(s.since) >= (stateLasts-1)*grid
 }
 
-// believed reports whether a signal is certain, and, of a gauge, whether a second sample
-// shows it, or a second gauge at the same place: of thousands some report a single wrong
-// value now and then.
-func (e *risks) believed(s *signal) bool {
-	if !s.certain(e.cfg.Grid) {
-		return false
-	}
-	return !s.gauge() || s.again || slices.ContainsFunc(e.signals.signalled, func(o signal) bool {
-		return o.gauge() && o.series != s.series && o.certain(e.cfg.Grid) && (o.series.Entity == s.series.Entity || e.along(o.series.Entity, s.series.Entity))
-	})
-}
-
 // heeded is what the signatures of risks look at.
 type heeded struct {
 	metrics  []telemetry.MetricName // in order
