@@ -92,14 +92,23 @@ func (e *risks) forgetRisks(g telemetry.Time) {
 // and signature. What is open already needs no second proof.
 func (e *risks) troubles() []supported {
 	var out []supported
-	beside := e.accompanied()
+	var beside map[telemetry.Entity]bool // looked for when the first is in question
+	believed := func(s *signal) bool {
+		if !s.gauge() || s.again {
+			return true
+		}
+		if beside == nil {
+			beside = e.accompanied()
+		}
+		return beside[s.series.Entity]
+	}
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
-		if !s.certain(e.cfg.Grid) || s.gauge() && !s.again && !beside[s.series.Entity] {
+		if !s.certain(e.cfg.Grid) {
 			continue
 		}
 		for j := range e.cfg.Signatures {
-			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 {
+			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 && believed(s) {
 				out = append(out, best)
 			}
 		}
