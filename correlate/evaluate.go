@@ -102,7 +102,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 	b := corroboration{job: j.Entity, slight: j.Slight(h, g), inProgress: h.Steps == 0}
 	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < corroboratedAt || now == j.Entity && !j.SavedAsNever() {
-		return false // nobody, or the job would be its own witness
+		return false // nothing is sure enough, or the job would corroborate itself
 	}
 	then, _ := b.located(e.answer(e.examiner.gather(c, j, h, earlier)))
 	return then == now

@@ -12,7 +12,7 @@ import (
 // out to be another trouble.
 
 // reopenWithin is how long a resolved incident waits for the same trouble to
-// come back before it is a new one (design A5).
+// come back before it is a new one.
 const reopenWithin = telemetry.Duration(600e9)
 
 // earlier finds the resolved case of which a job's new degradation is a relapse: of

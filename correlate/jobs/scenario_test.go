@@ -23,7 +23,7 @@ import (
 //	quiet 20           twenty seconds in which nothing is reported
 //	event job_failed   what happened, now
 //	working, idle      whether the job is seen to work while reports are missing
-//	witness, alone     whether there is corroborating evidence
+//	corroborated, alone   whether there is corroborating evidence
 //	delay 13           its reports become visible 13 s later from here on
 //
 // and a length that is none (0, NaN, -1, inf) is reported a second after the last.
@@ -40,7 +40,7 @@ type act struct {
 	at      float64
 	length  float64 // of a step, where event and mood are empty
 	event   telemetry.EventName
-	mood    string // "working", "idle", "witness" or "alone"
+	mood    string // "working", "idle", "corroborated" or "alone"
 	delay   float64
 	visible float64
 }
@@ -86,7 +86,7 @@ func (s *scenario) line(f []string, now, delay *float64) error {
 	case "event":
 		add(act{event: telemetry.EventName(f[1])})
 		return nil
-	case "working", "idle", "witness", "alone":
+	case "working", "idle", "corroborated", "alone":
 		add(act{mood: f[0]})
 		return nil
 	}
@@ -205,8 +205,8 @@ func (p *player) mood(mood string) {
 	switch mood {
 	case "working", "idle":
 		p.busy = mood == "working"
-	case "witness", "alone":
-		p.corroborated = mood == "witness"
+	case "corroborated", "alone":
+		p.corroborated = mood == "corroborated"
 	}
 }
 

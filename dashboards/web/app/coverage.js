@@ -119,7 +119,7 @@ function headline(store, report, dark) {
 }
 
 function domainTable(list, now) {
-  return h("table", { class: "heard" },
+  return h("table", { class: "requirements" },
     h("thead", {}, h("tr", {}, ["Domain", "Metrics", "Series", "Last"].map((x, i) => h("th", { scope: "col", class: i ? "num" : null }, x)))),
     h("tbody", {}, list.map((d) => h("tr", { class: domainClass(d.domain) }, h("th", { scope: "row" }, domainSign(d.domain), d.domain),
       h("td", { class: "num" }, d.metrics || h("b", { class: "t-warn" }, "none")), h("td", { class: "num" }, d.series.toLocaleString("en")), h("td", { class: "num" }, d.latest ? timeOf(instant(d.latest), now) : NONE)))));

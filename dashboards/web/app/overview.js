@@ -41,7 +41,7 @@ export class Overview {
       jobs: section("jobs", "Jobs", this.jobs, this.allJobs, this.ways),
       costs: this.costsBox,
       resolved: section("resolved", "Resolved", this.resolved, this.more),
-      heard: section("heard", "Data sources", this.reporting),
+      sources: section("sources", "Data sources", this.reporting),
     };
     this.el = h("article", { class: "overview" }, h("header", { class: "head" }, this.headline, this.fleet), Object.values(this.sections));
     this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), tell: () => store.changed() });

@@ -7,7 +7,7 @@ import { timeOf } from "./parts.js";
 /** dataSources writes into el which sources report, which do not, and who reads the log. */
 export function dataSources(el, store) {
   const facts = [summary(store), replicas(store.status), store.status?.log, silent(store), ended(store)];
-  if (!changed(el, "heard", facts)) return;
+  if (!changed(el, "sources", facts)) return;
   replace(el, sourcesTable(store), silentList(store), gapsList(store), about(store));
 }
 
