@@ -70,10 +70,10 @@ func (w *worker) keep(ctx context.Context) {
 		if time.Since(began) >= healthyAfter {
 			wait, said = firstWait, ""
 		}
-		pause := jitter(wait)
+		pause := Jitter(wait)
 		wait = min(2*wait, longestWait)
 		w.ended(err, pause, &said)
-		if !sleep(ctx, pause) {
+		if !Sleep(ctx, pause) {
 			return
 		}
 	}
@@ -112,14 +112,14 @@ func (w *worker) ended(err error, pause time.Duration, said *string) {
 	w.log.Log(context.Background(), level, "collector ended", "target", w.spec.Target, "err", err, "again_in", pause.Round(time.Millisecond))
 }
 
-// jitter spreads d over three quarters to five quarters of itself, so that
-// hosts which failed together do not return together.
-func jitter(d time.Duration) time.Duration {
-	return d*3/4 + rand.N(d/2)
+// Jitter spreads d over three quarters to five quarters of itself, so that
+// hosts or targets which failed together do not return together.
+func Jitter(d time.Duration) time.Duration {
+	return d*3/4 + rand.N(max(1, d/2))
 }
 
-// sleep waits, and reports false if ctx was done first.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d, and reports false if ctx was done first.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -90,7 +90,7 @@ func (d *device) keep(ctx context.Context) {
 			wait = min(wait*2, d.pace.most)
 		}
 		d.log.Debug("gnmi session ended", "target", d.target.Name, "err", err, "again_within", wait)
-		if !pause(ctx, wait/2+rand.N(wait/2)) {
+		if !collectors.Sleep(ctx, wait/2+rand.N(wait/2)) {
 			return
 		}
 	}
@@ -107,18 +107,6 @@ func (d *device) told() bool {
 		}
 	}
 	return false
-}
-
-// pause waits; false if ctx was done before.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // refusal reports whether an error makes an early retry useless.
@@ -342,7 +330,7 @@ func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
 		if synced {
 			told()
 		}
-		if over > 0 && !pause(ctx, over) {
+		if over > 0 && !collectors.Sleep(ctx, over) {
 			return ctx.Err()
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 // Bounds of receiving.
 const (
+	acceptAgain    = 100 * time.Millisecond
 	maxWaiting     = 4096    // messages that wait; a datagram beyond them is dropped and counted
 	maxConnections = 256     // a connection beyond them is closed and counted
 	datagramBuffer = 4 << 20 // of the system's
@@ -88,7 +89,7 @@ func (r *receiver) datagrams(ctx context.Context, c *net.UDPConn) {
 	for {
 		n, from, err := c.ReadFromUDPAddrPort(b)
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) || !pause(ctx) {
+			if errors.Is(err, net.ErrClosed) || !collectors.Sleep(ctx, acceptAgain) {
 				return
 			}
 			continue
@@ -109,21 +110,11 @@ func (r *receiver) datagrams(ctx context.Context, c *net.UDPConn) {
 	}
 }
 
-// pause waits a moment; false where the end came.
-func pause(ctx context.Context) bool {
-	select {
-	case <-time.After(100 * time.Millisecond):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 func (r *receiver) accept(ctx context.Context, l *net.TCPListener) {
 	for {
 		c, err := l.AcceptTCP()
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) || !pause(ctx) {
+			if errors.Is(err, net.ErrClosed) || !collectors.Sleep(ctx, acceptAgain) {
 				return
 			}
 			continue // out of files, perhaps: others may give some back

@@ -166,7 +166,7 @@ func (r *reader) fail(p *page, a answer) {
 	if whole {
 		r.trouble = a.err
 		first := max(r.cfg.Every/10, 10*time.Millisecond)
-		r.resume = r.clock().Add(jitter(min(first<<min(r.failing-1, 6), 6*r.cfg.Every)))
+		r.resume = r.clock().Add(collectors.Jitter(min(first<<min(r.failing-1, 6), 6*r.cfg.Every)))
 		r.touchSweep()
 	}
 	if a.wait > 0 {

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/quintet-dc/quintet/collectors"
 )
 
 // maxMessage is the longest message of an event stream.
@@ -102,17 +103,9 @@ func (c *client) listen(ctx context.Context, path string, log *slog.Logger, out 
 			wait = c.again
 		}
 		log.Info("event stream ended", "address", c.base, "err", err, "again_in", wait)
-		select {
-		case <-ctx.Done():
-		case <-time.After(jitter(wait)):
-		}
+		collectors.Sleep(ctx, collectors.Jitter(wait))
 		wait = min(2*wait, streamMost)
 	}
-}
-
-// jitter is d, a quarter more or less, so that many targets do not ask as one.
-func jitter(d time.Duration) time.Duration {
-	return d*3/4 + time.Duration(rand.Int64N(max(1, int64(d/2))))
 }
 
 func (c *client) stream(ctx context.Context, path string, last *string, out chan<- message) error {

@@ -327,6 +327,18 @@ func (b *Bus) Close() {
 	b.conn.Close()
 }
 
+// Sleep waits for d, and reports false if ctx was done first.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
 // pause waits before another attempt: until the connection changes, or for d,
 // or until ctx is done, which it reports as an error.
 func (b *Bus) pause(ctx context.Context, d time.Duration) error {

@@ -83,10 +83,7 @@ func (f *Follower) Run(ctx context.Context, read func(), hear func(jetstream.Key
 		if f.lost(err) {
 			f.log.Warn("a bucket cannot be followed", "bucket", f.bucket, "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(followAgain):
-		}
+		Sleep(ctx, followAgain)
 	}
 }
 

@@ -230,8 +230,8 @@ func (c *Config) untilDone(ctx context.Context, what string, fn func() error) er
 			return ctx.Err()
 		}
 		c.Logger.Warn(what, "error", err)
-		if err := pause(ctx, wait); err != nil {
-			return err
+		if !bus.Sleep(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

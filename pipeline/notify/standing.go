@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
 // standing is one receiver's position in the stream of incidents.
@@ -59,8 +61,8 @@ func (d *desk) enter(ctx context.Context) error {
 		}
 		d.meters.storeErrors.Inc()
 		d.log.Warn("reading the receiver's state failed", "error", err)
-		if err := pause(ctx, wait); err != nil {
-			return err
+		if !bus.Sleep(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
 // claims is what notify needs of a bucket; jetstream.KeyValue has it.
@@ -82,20 +84,8 @@ func (s store) insist(ctx context.Context, key string, seen uint64, value any) (
 		if err == nil || errors.Is(err, errLost) || ctx.Err() != nil {
 			return now, err
 		}
-		if late := pause(ctx, wait); late != nil {
+		if !bus.Sleep(ctx, wait) {
 			return 0, err
 		}
-	}
-}
-
-// pause waits, or returns the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

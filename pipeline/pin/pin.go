@@ -98,10 +98,7 @@ func (k *keeper) retry(ctx context.Context, what string, fn func(context.Context
 		if err := fn(ctx); err != nil && ctx.Err() == nil {
 			k.c.Logger.Warn("pinning cannot follow "+what, "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
+		bus.Sleep(ctx, again)
 	}
 }
 

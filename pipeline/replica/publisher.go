@@ -117,7 +117,7 @@ func (p *publisher) publish(ctx context.Context, i item) {
 		}
 		p.count.retries.Inc()
 		p.log.Warn("a revision is not stored", "incident", i.id, "revision", i.number, "error", err)
-		if !pause(ctx, wait) {
+		if !bus.Sleep(ctx, wait) {
 			return
 		}
 		wait = min(2*wait, 10*time.Second)
@@ -155,17 +155,5 @@ func (p *publisher) keepSnapshots(ctx context.Context) {
 				p.count.snapshotBytes.Store(int64(len(i.data)))
 			}
 		}
-	}
-}
-
-// pause waits, and reports false when ctx is done first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

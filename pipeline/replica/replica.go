@@ -152,7 +152,7 @@ func (r *replica) lives(ctx context.Context) error {
 			return fmt.Errorf("replica: %w", err)
 		case errors.Is(err, errRejoin):
 			// A snapshot that turns out to be of no use is not tried in a hurry.
-			if time.Since(joined) < patienceBeats*r.cfg.Beat && !pause(ctx, r.cfg.Beat) {
+			if time.Since(joined) < patienceBeats*r.cfg.Beat && !bus.Sleep(ctx, r.cfg.Beat) {
 				return nil
 			}
 			joined = time.Now()
@@ -176,7 +176,7 @@ func (r *replica) lives(ctx context.Context) error {
 			continue
 		}
 		log.Warn("the engine cannot run", "error", err)
-		if !pause(ctx, wait) {
+		if !bus.Sleep(ctx, wait) {
 			return nil
 		}
 		wait = min(2*wait, longestStartPatience)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/access"
+	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/exposition"
 	"github.com/quintet-dc/quintet/pipeline/notify/graph"
 	"github.com/quintet-dc/quintet/pipeline/notify/silence"
@@ -135,10 +136,7 @@ func (s *server) follow(ctx context.Context, l *ledger, from Stream) {
 			return
 		}
 		s.cfg.Logger.Warn("the stream of incidents or alerts is interrupted", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		bus.Sleep(ctx, time.Second)
 	}
 }
 

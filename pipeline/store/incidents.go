@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/bus"
@@ -48,10 +47,7 @@ func (i *incidents) run(ctx context.Context) {
 		if ctx.Err() == nil {
 			i.cfg.Logger.Warn("the stream of incidents is interrupted", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
+		bus.Sleep(ctx, again)
 	}
 }
 

@@ -125,10 +125,8 @@ func (s *Store) opened(ctx context.Context) (*tsdb.DB, *prometheus.Registry) {
 			return db, registry
 		}
 		s.cfg.Logger.Error("the history cannot be opened; it is tried again", "folder", s.cfg.Dir, "error", err)
-		select {
-		case <-ctx.Done():
+		if !bus.Sleep(ctx, reopen) {
 			return nil, nil
-		case <-time.After(reopen):
 		}
 	}
 }
@@ -176,10 +174,7 @@ func (s *Store) feed(ctx context.Context, db *tsdb.DB, caught chan<- struct{}) e
 		default:
 			s.cfg.Logger.Warn("the log is not read", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again):
-		}
+		bus.Sleep(ctx, again)
 	}
 	return nil
 }

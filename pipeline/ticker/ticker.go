@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -150,7 +151,7 @@ func (t *ticker) open(ctx context.Context) (after, last uint64, ok bool) {
 		if try == 0 {
 			t.cfg.Logger.Warn("ticks wait for the log to answer", "error", err)
 		}
-		if !rest(ctx, pause) {
+		if !bus.Sleep(ctx, pause) {
 			return 0, 0, false
 		}
 	}
@@ -183,18 +184,6 @@ func begin(first, last uint64) uint64 {
 	return first
 }
 
-// rest waits; false means that ctx is done.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}
-
 // follow listens to the log until ctx is done; last is where it ended when we
 // began.
 func (t *ticker) follow(ctx context.Context, after, last uint64) {
@@ -211,7 +200,7 @@ func (t *ticker) follow(ctx context.Context, after, last uint64) {
 		}
 		t.counts.follows.Inc()
 		t.cfg.Logger.Warn("listening to the log is interrupted", "position", after, "error", err)
-		if !rest(ctx, pause) {
+		if !bus.Sleep(ctx, pause) {
 			return
 		}
 		if first, end, err := t.cfg.Log.Bounds(ctx); err == nil && (after+1 < first || after > end) {
@@ -272,7 +261,7 @@ func (t *ticker) drive(ctx context.Context) {
 			t.ask(ctx)
 			asked = time.Now()
 		}
-		if wait > 0 && !rest(ctx, wait) {
+		if wait > 0 && !bus.Sleep(ctx, wait) {
 			return
 		}
 	}

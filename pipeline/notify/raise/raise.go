@@ -258,21 +258,8 @@ func (r *Raiser) follow(ctx context.Context, last uint64, read func()) {
 		})
 		if ctx.Err() == nil {
 			r.c.Logger.Warn("reading alerts is interrupted", "error", err)
-			if wait(ctx, time.Second) != nil {
-				return
-			}
+			bus.Sleep(ctx, time.Second)
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }
 
