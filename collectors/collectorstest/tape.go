@@ -22,16 +22,15 @@ type tape struct {
 	decoder telemetry.Decoder
 	frame   telemetry.Frame
 
-	frames   int
-	present  int // samples that were there
-	fresh    int // frames with any
-	series   map[telemetry.Source]int
-	others   int // edges and events
-	newest   uint64
-	sweeps   int
-	failed   int // sweeps with an error
-	dropped  map[collectors.Reason]int
-	lastRead int
+	frames  int
+	present int // samples that were there
+	fresh   int // frames with any
+	series  map[telemetry.Source]int
+	others  int // edges and events
+	newest  uint64
+	sweeps  int
+	failed  int // sweeps with an error
+	dropped map[collectors.Reason]int
 }
 
 // numbered is the place of a frame in its source.
@@ -173,7 +172,6 @@ func (tp *tape) Swept(s collectors.Sweep) {
 		tp.fault("a sweep that took %s and read %d", s.Took, s.Read)
 	}
 	tp.sweeps++
-	tp.lastRead = s.Read
 	if s.Err != nil {
 		tp.failed++
 	}

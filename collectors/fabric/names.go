@@ -20,7 +20,6 @@ type node struct {
 	name    string // of a switch; "<node>/<device>" of an adapter
 	host    string // of an adapter, "" if not known
 	lid     uint16
-	ports   int
 	many    bool // an adapter with several ports
 	silent  bool // it did not say what it is called
 	device  *device
@@ -91,7 +90,7 @@ func (m *namer) names(t *ibdiag.Topology) (nodes map[uint64]*node, doubles int) 
 
 // node names one node.
 func (m *namer) node(x *ibdiag.Node) *node {
-	n := &node{guid: x.GUID, kind: x.Type, lid: x.LID, ports: x.Ports, many: x.Type != ibdiag.Switch && x.Ports > 1,
+	n := &node{guid: x.GUID, kind: x.Type, lid: x.LID, many: x.Type != ibdiag.Switch && x.Ports > 1,
 		silent: strings.TrimSpace(x.Description) == "", device: m.profile.device(x.Vendor, x.Device), portFmt: m.portFmt}
 	if given, ok := m.given[x.GUID]; ok && x.Type == ibdiag.Switch {
 		n.of, n.name = isSwitch, collectors.Part(given)

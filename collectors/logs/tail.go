@@ -38,7 +38,6 @@ type tail struct {
 	grew    time.Time
 	young   bool      // what is in buf was written just now
 	ended   time.Time // when the end was reached last; zero not in the last reading
-	ever    bool      // it was open once
 	history bool      // what is read was there before the first start
 	mark    position  // by which it is known again
 }
@@ -91,7 +90,7 @@ func (t *tail) take(f *os.File, offset int64) error {
 		return err
 	}
 	t.close()
-	t.file, t.offset, t.buf, t.ever, t.mark = f, offset, t.buf[:0], true, position{}
+	t.file, t.offset, t.buf, t.mark = f, offset, t.buf[:0], position{}
 	return nil
 }
 

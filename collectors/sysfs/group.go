@@ -35,8 +35,6 @@ func (f *file) close() {
 // group is what one thing answers together: the files of one folder, a port's
 // state, an interface's statistics.
 type group struct {
-	device *device
-	what   string
 	files  []*file
 	status *status
 	stats  *statisticsOf

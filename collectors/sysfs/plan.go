@@ -107,7 +107,7 @@ func (b *planner) device(d *device) {
 	b.moduleOf(d, own)
 	single := len(d.ports) == 1 && d.ports[0].number == 1
 	if files, err := b.tree.list(path.Join(d.dir, hardwareDir)); err == nil {
-		g := b.group(d, "counters of device "+d.name)
+		g := b.group()
 		for _, f := range b.bounded(files) {
 			if b.atEveryPort(d, f) {
 				b.drop(collectors.Duplicate, 1)
@@ -135,7 +135,7 @@ func (b *planner) port(p *port, e telemetry.Entity) {
 		if err != nil {
 			continue
 		}
-		g := b.group(p.device, fmt.Sprintf("%s of %s port %d", dir, p.device.name, p.number))
+		g := b.group()
 		for _, f := range b.bounded(files) {
 			b.file(g, where{p.device, p, e, dir}, f)
 		}
@@ -310,8 +310,8 @@ func (b *planner) queue(e telemetry.Entity, priority int) telemetry.Entity {
 }
 
 // group starts a group of files that are read together.
-func (b *planner) group(d *device, what string) *group {
-	g := &group{device: d, what: what}
+func (b *planner) group() *group {
+	g := &group{}
 	b.groups = append(b.groups, g)
 	return g
 }

@@ -14,7 +14,6 @@ import (
 // statisticsOf are ethtool's statistics of one interface, in its driver's
 // order.
 type statisticsOf struct {
-	name  string
 	open  *ethtool.Interface
 	cells [][]cell // by place; most have none
 	bound int      // places with cells
@@ -69,7 +68,7 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless)
 		driver = in.Driver()
 	}
 	names := in.Names()
-	s := &statisticsOf{name: n.name, open: in, cells: make([][]cell, len(names))}
+	s := &statisticsOf{open: in, cells: make([][]cell, len(names))}
 	for i, name := range names {
 		means := b.words.statistic(driver, name)
 		if len(means) == 0 {
@@ -91,7 +90,7 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless)
 	if s.ratio = ratioOf(names); s.ratio != nil {
 		b.claim(p.device, e, meaning{metric: "port_pre_fec_ber", scale: 1, exp: ratioDigits, rank: rankOptional}, &s.ratio.cells)
 	}
-	g := b.group(p.device, "statistics of "+n.name)
+	g := b.group()
 	g.stats = s
 	return l
 }

@@ -45,7 +45,7 @@ func (b *planner) status(p *port, e telemetry.Entity) {
 	if err != nil {
 		return
 	}
-	b.group(p.device, fmt.Sprintf("state of %s port %d", p.device.name, p.number)).status = s
+	b.group().status = s
 	for _, c := range []struct {
 		file   string
 		into   *file

@@ -11,7 +11,6 @@ import (
 // saidSchema is a schema that may have to be renewed.
 type saidSchema struct {
 	record []byte
-	source telemetry.Source
 	order  uint64 // of being said; of those that were replaced, the oldest goes first
 	old    bool   // its source has a newer one
 }
@@ -52,7 +51,7 @@ func (t *told) schema(s *telemetry.Schema, record []byte) bool {
 			return false
 		}
 		t.bytes += size
-		t.schemas[fp] = &saidSchema{record: slices.Clone(record), source: s.Source, order: t.order}
+		t.schemas[fp] = &saidSchema{record: slices.Clone(record), order: t.order}
 	}
 	if before, ok := t.newest[s.Source]; ok && before != fp && t.schemas[before] != nil {
 		t.schemas[before].old = true

@@ -30,9 +30,8 @@ type mark struct {
 // statement is a schema as some process states it. It is known by its place in
 // the log, not by its content: an index of a large site stays small.
 type statement struct {
-	position uint64         // of the newest time it was stated
-	stored   telemetry.Time // when that was
-	entities []uint64       // their hashes, sorted
+	position uint64   // of the newest time it was stated
+	entities []uint64 // their hashes, sorted
 }
 
 type statementKey struct {
@@ -134,14 +133,14 @@ func (x *index) schema(e *bus.Entry) {
 	s := e.Record.Schema
 	key := statementKey{e.Collector, s.Fingerprint()}
 	if known := x.statements[key]; known != nil {
-		known.position, known.stored = e.Position, e.Stored
+		known.position = e.Position
 		return
 	}
 	if x.hashes+len(s.Entities) > maxHashes {
 		x.overflow++
 		return
 	}
-	st := &statement{position: e.Position, stored: e.Stored, entities: make([]uint64, len(s.Entities))}
+	st := &statement{position: e.Position, entities: make([]uint64, len(s.Entities))}
 	for i, en := range s.Entities {
 		st.entities[i] = maphash.Comparable(x.seed, en)
 	}
@@ -202,14 +201,13 @@ type view struct {
 	generation int
 	site       telemetry.SiteConfig
 	marks      timeline
-	newest     mark
 	stating    map[statementKey]uint64 // the position of what may state an entity that was asked for
 }
 
 // view returns the statements that may contain one of the entities: all that do,
 // and by chance others.
 func (x *index) view(entities []telemetry.Entity) *view {
-	v := &view{log: x.log, generation: x.generation, site: x.site, marks: slices.Clone(x.marks), newest: x.newest, stating: map[statementKey]uint64{}}
+	v := &view{log: x.log, generation: x.generation, site: x.site, marks: slices.Clone(x.marks), stating: map[statementKey]uint64{}}
 	hashes := make([]uint64, len(entities))
 	for i, e := range entities {
 		hashes[i] = maphash.Comparable(x.seed, e)

@@ -352,7 +352,7 @@ func BenchmarkDashboards1024(b *testing.B) {
 			p.record(at)
 		}
 	}
-	api := query.New(b.Context(), query.Config{Dir: dir, DB: p.db, Catalogue: telemetry.DefaultCatalogue(), Logger: slog.New(slog.DiscardHandler),
+	api := query.New(b.Context(), query.Config{DB: p.db, Catalogue: telemetry.DefaultCatalogue(), Logger: slog.New(slog.DiscardHandler),
 		Registry: prometheus.NewRegistry()})
 	took, answers := make([][]time.Duration, len(questions)), make([]int, len(questions))
 	for b.Loop() {

@@ -107,7 +107,7 @@ func (f *feed) schema(process string, s *telemetry.Schema) {
 		return
 	}
 	f.stated += s.Len()
-	f.streams[key] = &stream{key: key, origin: origin{process, s.Source}, schema: s, slot: never, last: never, said: f.tick,
+	f.streams[key] = &stream{origin: origin{process, s.Source}, schema: s, slot: never, last: never, said: f.tick,
 		atOnce: s.Cadence >= f.cfg.Cadence}
 }
 

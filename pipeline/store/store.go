@@ -70,7 +70,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	})
 	defer func() { err = errors.Join(err, db.Close()) }()
 	inner, stop := context.WithCancel(ctx)
-	api := query.New(inner, query.Config{Dir: s.cfg.Dir, DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
+	api := query.New(inner, query.Config{DB: db, Catalogue: s.cfg.Catalogue, Version: s.cfg.Version, Rules: s.cfg.Rules,
 		Alerts: s.cfg.Alerts, URL: s.cfg.URL, Registry: registry, Logger: s.cfg.Logger})
 	var parts sync.WaitGroup
 	defer parts.Wait()

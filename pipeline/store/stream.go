@@ -22,7 +22,6 @@ type origin struct {
 // stream is one schema of one origin, and its pending values: of each series the
 // newest value of the open slot. A slot is one cadence of the store.
 type stream struct {
-	key    streamKey
 	origin origin
 	schema *telemetry.Schema
 	// atOnce means that the source states no more than one value in a slot.

@@ -31,7 +31,6 @@ const (
 
 // Config sets an API.
 type Config struct {
-	Dir       string
 	DB        *tsdb.DB
 	Catalogue *telemetry.Catalogue
 	// Rules are files of rules in addition to the built-in ones.

@@ -34,9 +34,8 @@ const t0 = 1_700_000_000
 // history is a database with ten minutes of two GPUs and a port, and its API.
 func history(t *testing.T, c query.Config) (*query.API, *tsdb.DB) {
 	t.Helper()
-	c.Dir = filepath.Join(t.TempDir(), "history")
 	c.Logger, c.Registry, c.Catalogue = slog.New(slog.DiscardHandler), prometheus.NewRegistry(), telemetry.DefaultCatalogue()
-	db, err := tsdb.Open(c.Dir, c.Logger, prometheus.NewRegistry(), tsdb.DefaultOptions(), nil)
+	db, err := tsdb.Open(filepath.Join(t.TempDir(), "history"), c.Logger, prometheus.NewRegistry(), tsdb.DefaultOptions(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
