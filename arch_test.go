@@ -168,7 +168,7 @@ cmd/cli: settings github.com/alecthomas/kong
 cmd/collect: settings cmd/cli pipeline/agent pipeline/config pipeline/role collectors collectors/dial collectors/kind go.yaml.in/yaml
 cmd/collect: collectors/standard collectors/mapping
 cmd/quintet-collect: cmd/cli cmd/collect github.com/alecthomas/kong
-cmd/quintet: cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
+cmd/quintet: client cmd/cli cmd/collect lab/accuracy lab/cases lab/crosscheck lab/crosscheck/bundles lab/live lab/recorded lab/sim/fault lab/wire/exporter lab/wire/gnmi lab/wire/host lab/wire/kube lab/wire/logs lab/wire/nccl lab/wire/plan lab/wire/redfish lab/wire/slurm lab/wire/trainer pipeline/config collectors collectors/receive pipeline pipeline/broker pipeline/bus replay/play replay/whatif dashboards/web
 cmd/quintet: telemetry correlate correlate/detect correlate/explain engine rules rules/scaffold rules/fitting rules/prometheus rules/promlint rules/promunit rules/scenario
 cmd/quintet: engine/grants pipeline/assist pipeline/child pipeline/exposition pipeline/replica replay/deck github.com/modelcontextprotocol/go-sdk
 cmd/quintet: pipeline/notify/standard pipeline/notify/webhook replay replay/trace replay/bundle replay/evaluation replay/score replay/answer replay/export replay/importers/kind replay/importers/standard collectors/mapping github.com/prometheus/client_golang github.com/alecthomas/kong go.yaml.in/yaml github.com/VictoriaMetrics/metrics

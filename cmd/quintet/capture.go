@@ -116,22 +116,7 @@ func (c *captureCommand) ask(ctx context.Context) (*http.Response, error) {
 	if c.Incident != "" {
 		q.Set("incident", c.Incident)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.Server, "/")+"/api/v1/capture?"+q.Encode(), nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := identify(req, c.User); err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		defer resp.Body.Close()
-		return nil, refusal(resp)
-	}
-	return resp, nil
+	return asking{c.Server, c.User}.send(ctx, "/api/v1/capture?"+q.Encode())
 }
 
 // identify adds the user's credentials to a request: user is NAME:FILE, the file

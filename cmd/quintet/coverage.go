@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/cmd/cli"
 )
 
@@ -33,60 +34,32 @@ type asking struct {
 func (a asking) get(ctx context.Context, path string, into any) error {
 	ctx, stop := context.WithTimeout(ctx, 30*time.Second)
 	defer stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.Server, "/")+path, nil)
-	if err != nil {
-		return err
-	}
-	if err := identify(req, a.User); err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := a.send(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return refusal(resp)
-	}
 	return json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(into)
 }
 
-// coverageReport is the part of /api/v1/coverage/report that is decoded.
-type coverageReport struct {
-	At      *time.Time `json:"at"`
-	Since   *time.Time `json:"since"`
-	Domains []struct {
-		Domain          string
-		Metrics, Series int
-		Latest          *time.Time
+// send asks for a path of the API. An answer that is not 200 is an error.
+func (a asking) send(ctx context.Context, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.Server, "/")+path, nil)
+	if err != nil {
+		return nil, err
 	}
-	Requirements []struct {
-		ID, What, State, Do string
-		By                  []string
-		Latest              *time.Time
+	if err := identify(req, a.User); err != nil {
+		return nil, err
 	}
-	Faults []struct {
-		Signature, Domain, Sight string
-		Missing                  []struct {
-			Metric, On   string
-			Entities, Of int
-			WouldTell    string `json:"would_tell"`
-		}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// sourceState is the part of a source in /api/v1/coverage that is decoded.
-type sourceState struct {
-	Collector, Target, Part string
-	Series                  int
-	Latest                  *time.Time
-	Silent                  bool
-	Cadence                 float64 `json:"cadence_seconds"`
-	Offset                  float64 `json:"clock_offset_seconds"`
-}
-
-func (s sourceState) name() string {
-	return strings.TrimSpace(s.Collector + " " + s.Target + " " + s.Part)
+	if resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, refusal(resp)
+	}
+	return resp, nil
 }
 
 // Run prints the data sources, the result of NVIDIA's requirements for them, and
@@ -100,8 +73,8 @@ func (c *coverageCommand) Run(sh *cli.Shell) error {
 		_, err := fmt.Fprintf(sh.Out, "%s\n", raw)
 		return err
 	}
-	var r coverageReport
-	var heard struct{ Sources []sourceState }
+	var r client.Report
+	var heard client.SourceList
 	if err := c.get(sh.Ctx, "/api/v1/coverage/report", &r); err != nil {
 		return fmt.Errorf("coverage: %w", err)
 	}
@@ -115,46 +88,51 @@ func (c *coverageCommand) Run(sh *cli.Shell) error {
 	return w.Flush()
 }
 
+// sourceName returns the collector, target and part of a source.
+func sourceName(s client.Source) string {
+	return strings.TrimSpace(s.Collector + " " + s.Target + " " + s.Part)
+}
+
 // ago is how long before the newest tick data was received.
-func (r *coverageReport) ago(at *time.Time) string {
+func ago(r *client.Report, at *time.Time) string {
 	if at == nil || r.At == nil {
 		return "-"
 	}
 	return max(0, r.At.Sub(*at)).Round(time.Second).String()
 }
 
-func (c *coverageCommand) sources(w io.Writer, r *coverageReport, all []sourceState) {
+func (c *coverageCommand) sources(w io.Writer, r *client.Report, all []client.Source) {
 	silent := 0
 	fmt.Fprintln(w, "DOMAIN\tMETRICS\tSERIES\tLAST SAMPLE")
 	for _, d := range r.Domains {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s ago\n", d.Domain, d.Metrics, d.Series, r.ago(d.Latest))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s ago\n", d.Domain, d.Metrics, d.Series, ago(r, d.Latest))
 	}
 	for _, s := range all {
 		if s.Silent {
 			silent++
 		}
 	}
-	fmt.Fprintf(w, "\n%s, %d stale\n", quantity(len(all), "source"), silent)
-	slices.SortStableFunc(all, func(a, b sourceState) int { return cmp.Compare(a.name(), b.name()) })
+	fmt.Fprintf(w, "\n%s, %d stale\n", plural(len(all), "source"), silent)
+	slices.SortStableFunc(all, func(a, b client.Source) int { return cmp.Compare(sourceName(a), sourceName(b)) })
 	for _, s := range all {
 		if s.Silent || c.All {
-			fmt.Fprintf(w, "%s\t%d series\tevery %gs\t%s ago\tclock off by %.3gs\n", s.name(), s.Series, s.Cadence, r.ago(s.Latest), s.Offset)
+			fmt.Fprintf(w, "%s\t%d series\tevery %gs\t%s ago\tclock off by %.3gs\n", sourceName(s), s.Series, s.CadenceSeconds, ago(r, s.Latest), s.ClockOffsetSeconds)
 		}
 	}
 }
 
-func requirements(w io.Writer, r *coverageReport) {
+func requirements(w io.Writer, r *client.Report) {
 	fmt.Fprintln(w, "\nREQUIREMENT\tSTATE\tLAST\tWHAT\tBY, OR WHAT TO DO")
 	for _, x := range r.Requirements {
 		said := strings.Join(x.By, "; ")
 		if x.Do != "" {
 			said = strings.TrimPrefix(said+" -> "+x.Do, " ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.State, r.ago(x.Latest), x.What, said)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.State, ago(r, x.Latest), x.What, said)
 	}
 }
 
-func (c *coverageCommand) faults(w io.Writer, r *coverageReport) {
+func (c *coverageCommand) faults(w io.Writer, r *client.Report) {
 	fmt.Fprintln(w, "\nFAULT\tSIGHT\tMISSING METRIC\tWOULD DISTINGUISH")
 	clear := 0
 	for _, x := range r.Faults {
@@ -169,12 +147,4 @@ func (c *coverageCommand) faults(w io.Writer, r *coverageReport) {
 		}
 	}
 	fmt.Fprintf(w, "%d of %d faults can be distinguished from similar ones\n", clear, len(r.Faults))
-}
-
-// quantity returns a number and its noun, in the plural unless it is one.
-func quantity(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/cmd/collect"
 )
@@ -20,38 +21,15 @@ type doctorCommand struct {
 
 // Run prints what is wrong and exits with 1 where anything is.
 func (c *doctorCommand) Run(sh *cli.Shell) error {
-	var status struct {
-		Tick   *time.Time
-		Behind *struct {
-			Text       string
-			CatchingUp bool `json:"catching_up"`
-		}
-		Site     string
-		Replicas []struct {
-			Name                 string
-			Publishing, Diverged bool
-		}
-		Alarms []struct {
-			Name, Text string
-			Since      time.Time
-		}
-		Health siteState
-	}
-	var heard struct {
-		Sources []sourceState
-		Gaps    []struct {
-			Collector, Target, Part string
-			From                    time.Time
-			To                      *time.Time
-		}
-	}
+	var status client.SiteStatus
+	var heard client.SourceList
 	if err := c.get(sh.Ctx, "/api/v1/status", &status); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
 	if err := c.get(sh.Ctx, "/api/v1/coverage", &heard); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
-	status.Health.print(sh.Out)
+	printSite(sh.Out, &status.Health)
 	wrong := 0
 	say := func(format string, args ...any) {
 		wrong++
@@ -71,9 +49,9 @@ func (c *doctorCommand) Run(sh *cli.Shell) error {
 	skewed := map[string]bool{} // a target's parts share its clock
 	for _, s := range heard.Sources {
 		silent(s, status.Tick, say)
-		if at := s.Collector + " " + s.Target; math.Abs(s.Offset) > clockTolerance && !skewed[at] {
+		if at := s.Collector + " " + s.Target; math.Abs(s.ClockOffsetSeconds) > clockTolerance && !skewed[at] {
 			skewed[at] = true
-			say("%s: its clock, or its way, is off by %.3g s: set its clock by NTP or PTP; no order is asserted within that", at, s.Offset)
+			say("%s: its clock, or its way, is off by %.3g s: set its clock by NTP or PTP; no order is asserted within that", at, s.ClockOffsetSeconds)
 		}
 	}
 	if len(heard.Sources) == 0 {
@@ -87,23 +65,17 @@ func (c *doctorCommand) Run(sh *cli.Shell) error {
 	}
 	gaps := "no gaps"
 	if n := len(heard.Gaps); n > 0 {
-		gaps = fmt.Sprintf("%s (%d open)", quantity(n, "recent gap"), open)
+		gaps = fmt.Sprintf("%s (%d open)", plural(n, "recent gap"), open)
 	}
-	fmt.Fprintf(sh.Out, "%s: %s, %s, %s\n", status.Site, quantity(len(heard.Sources), "source"), gaps, quantity(wrong, "finding"))
+	fmt.Fprintf(sh.Out, "%s: %s, %s, %s\n", status.Site, plural(len(heard.Sources), "source"), gaps, plural(wrong, "finding"))
 	if wrong > 0 {
 		return cli.Exit(cli.Wrong)
 	}
 	return nil
 }
 
-// siteState is the part of health in /api/v1/status that is decoded.
-type siteState struct {
-	State, Reason string
-	Domains       []struct{ Domain, State, Reason string }
-}
-
-// print writes the state of the site and of each domain.
-func (s *siteState) print(w io.Writer) {
+// printSite writes the state of the site and of each domain.
+func printSite(w io.Writer, s *client.Site) {
 	if s.State == "" {
 		fmt.Fprintln(w, "site  not known")
 		return
@@ -122,9 +94,9 @@ func (s *siteState) print(w io.Writer) {
 const clockTolerance = 1.5
 
 // silent reports since when a source has had no data, and what to check.
-func silent(s sourceState, tick *time.Time, say func(string, ...any)) {
+func silent(s client.Source, tick *time.Time, say func(string, ...any)) {
 	if s.Silent && s.Latest != nil && tick != nil {
-		say("%s has no data for %s: %s", s.name(), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))
+		say("%s has no data for %s: %s", sourceName(s), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
@@ -30,18 +31,11 @@ func (c *healthCommand) Validate() error {
 	return nil
 }
 
-// nodeState is the part of /api/v1/nodes/{name}/health that is decoded.
-type nodeState struct {
-	Node, State, Reason, Role, Incident string
-	Confidence                          *float64
-	Since                               *time.Time
-}
-
 // Run prints a line and exits with what it means for the node.
 func (c *healthCommand) Run(sh *cli.Shell) error {
 	var raw json.RawMessage
 	path := fmt.Sprintf("/api/v1/nodes/%s/health?min_confidence=%g", url.PathEscape(strings.TrimPrefix(c.Node, "node:")), c.MinConfidence)
-	var s nodeState
+	var s client.NodeHealth
 	err := c.get(sh.Ctx, path, &raw)
 	if err == nil {
 		err = json.Unmarshal(raw, &s)
@@ -53,7 +47,7 @@ func (c *healthCommand) Run(sh *cli.Shell) error {
 	if c.JSON {
 		fmt.Fprintf(sh.Out, "%s\n", raw)
 	} else {
-		fmt.Fprintln(sh.Out, &s)
+		fmt.Fprintln(sh.Out, nodeState(&s))
 	}
 	switch {
 	case s.Role == "cause" && (s.State == "degraded" || c.Risk && s.State == "at_risk"):
@@ -64,8 +58,8 @@ func (c *healthCommand) Run(sh *cli.Shell) error {
 	return nil
 }
 
-// String is the state on one line, as a scheduler keeps it as a reason.
-func (s *nodeState) String() string {
+// nodeState is the state on one line, as a scheduler keeps it as a reason.
+func nodeState(s *client.NodeHealth) string {
 	parts := []string{s.Node + ": " + strings.ReplaceAll(s.State, "_", " ")}
 	if s.Reason != "" {
 		parts[0] += ": " + s.Reason

@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/quintet-dc/quintet/client"
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/cmd/collect"
 	"github.com/quintet-dc/quintet/pipeline"
@@ -71,7 +72,7 @@ func (c *initCommand) Run(sh *cli.Shell) error {
 	if len(problems) > 0 {
 		return fmt.Errorf("init: %w", problems[0])
 	}
-	fmt.Fprintf(sh.Out, "%s: written, valid: %s\n", c.Output, quantity(len(specs), "collector"))
+	fmt.Fprintf(sh.Out, "%s: written, valid: %s\n", c.Output, plural(len(specs), "collector"))
 	if ready == 0 {
 		sh.Warn("nothing that can be read as it is: look at more with --host and --scan, or complete what %s has as comments", c.Output)
 		return cli.Exit(cli.Doubted)
@@ -211,12 +212,12 @@ func (c *initCommand) diagnose(sh *cli.Shell, url string, kinds []string) error 
 	for lacking := kinds; len(lacking) > 0; {
 		select {
 		case <-again.C:
-			var coverage struct{ Sources []sourceState }
+			var coverage client.SourceList
 			if err := d.get(sh.Ctx, "/api/v1/coverage", &coverage); err != nil {
 				return fmt.Errorf("init: %w", err)
 			}
 			lacking = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool {
-				return slices.ContainsFunc(coverage.Sources, func(s sourceState) bool { return s.Collector == k && s.Latest != nil })
+				return slices.ContainsFunc(coverage.Sources, func(s client.Source) bool { return s.Collector == k && s.Latest != nil })
 			})
 		case <-late:
 			for _, k := range lacking {
