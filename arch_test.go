@@ -91,7 +91,7 @@ replay/whatif:
 collectors/*:              telemetry settings collectors collectors/discovery collectors/book collectors/dial collectors/kind collectors/mapping collectors/weigh go.yaml.in/yaml
 collectors:                telemetry github.com/VictoriaMetrics/metrics
 collectors/sysfs/ethtool:
-collectors/weigh:
+collectors/weigh:           google.golang.org/protobuf
 collectors/kind:           settings collectors collectors/dial go.yaml.in/yaml
 collectors/dial:           settings
 collectors/discovery:      settings go.yaml.in/yaml

@@ -8,9 +8,10 @@
 package weigh
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // What is decoded may take Growth times the bytes of its document, and Free bytes in
@@ -74,24 +75,24 @@ func (w *scale) message(b []byte, m *Message, depth int) error {
 		return err
 	}
 	for len(b) > 0 {
-		tag, n := binary.Uvarint(b)
-		if n <= 0 {
+		number, kind, head := protowire.ConsumeTag(b)
+		if head < 0 || kind == protowire.StartGroupType { // groups are of another age
 			return errWire
 		}
-		b = b[n:]
-		size, head, err := wireSize(b, int(tag&7))
-		if err != nil {
-			return err
+		size := protowire.ConsumeFieldValue(number, kind, b[head:])
+		if size < 0 {
+			return errWire
 		}
-		if tag&7 == lengthDelimited {
-			err = w.field(b[head:size], m, int(tag>>3), depth)
+		var err error
+		if in, n := protowire.ConsumeBytes(b[head:]); kind == protowire.BytesType && n == size {
+			err = w.field(in, m, int(number), depth)
 		} else {
 			err = w.add(elementBytes)
 		}
 		if err != nil {
 			return err
 		}
-		b = b[size:]
+		b = b[head+size:]
 	}
 	return nil
 }
@@ -111,38 +112,6 @@ func (w *scale) field(b []byte, m *Message, number, depth int) error {
 		return w.add(textBytes + count*each)
 	}
 	return w.add(textBytes + len(b))
-}
-
-// Wire types of protobuf.
-const (
-	varint, fixed64, lengthDelimited, fixed32 = 0, 1, 2, 5
-)
-
-// wireSize returns how many bytes a field's value has, and how many of them come
-// before its content.
-func wireSize(b []byte, kind int) (size, head int, err error) {
-	switch kind {
-	case varint:
-		if _, size = binary.Uvarint(b); size <= 0 {
-			return 0, 0, errWire
-		}
-	case fixed64:
-		size = 8
-	case fixed32:
-		size = 4
-	case lengthDelimited:
-		n, h := binary.Uvarint(b)
-		if h <= 0 || n > uint64(len(b)-h) {
-			return 0, 0, errWire
-		}
-		size, head = h+int(n), h
-	default: // groups are of another age
-		return 0, 0, errWire
-	}
-	if size > len(b) {
-		return 0, 0, errWire
-	}
-	return size, head, nil
 }
 
 // JSON returns why a document must not be decoded: ErrHeavy or ErrDeep. It does not

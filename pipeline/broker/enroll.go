@@ -44,15 +44,10 @@ type Enrolling struct {
 	Life time.Duration // 0 is for ever
 }
 
-// Enroll returns the file that a remote collecting process needs to reach the site
+// EnrollAs returns the file that a remote process of a role needs to reach the site
 // whose data is below dir: one readable file with its token, its key and the
 // certificate of the site's authority. Nothing changes on a server, running or not.
 // The site must have been started once.
-func Enroll(dir, site, collector string) ([]byte, error) {
-	return EnrollAs(dir, site, Collect(collector))
-}
-
-// EnrollAs is Enroll for a remote process of any role.
 func EnrollAs(dir, site string, role Role) ([]byte, error) {
 	name, ok := role.Name()
 	if !ok {

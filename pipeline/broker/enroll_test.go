@@ -137,7 +137,7 @@ func TestRevokeKnowsNames(t *testing.T) {
 	if _, err := broker.Revoke(dir, "h1"); !errors.Is(err, broker.ErrNotEnrolled) {
 		t.Errorf("unknown: %v", err)
 	}
-	if _, err := broker.Enroll(dir, "lab", "h1"); err != nil {
+	if _, err := broker.EnrollAs(dir, "lab", broker.Collect("h1")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []int{1, 0} {

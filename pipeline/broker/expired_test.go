@@ -44,7 +44,7 @@ func TestExpiredCertificateIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			credentials, err := Enroll(dir, "lab", "h1")
+			credentials, err := EnrollAs(dir, "lab", Collect("h1"))
 			if err != nil {
 				t.Fatal(err)
 			}

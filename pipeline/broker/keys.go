@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"errors"
@@ -85,7 +86,7 @@ func openSeparation(dir string, now time.Time) (time.Time, error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case err == nil:
-		seconds, err := strconv.ParseInt(string(trim(text)), 10, 64)
+		seconds, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
 		if err != nil || seconds < 0 {
 			return time.Time{}, fmt.Errorf("%s: want seconds since 1970, not %.40q", path, text)
 		}
@@ -134,18 +135,11 @@ func readKey(path string) (nkeys.KeyPair, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := nkeys.FromSeed(trim(seed))
+	k, err := nkeys.FromSeed(bytes.TrimSpace(seed))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return k, nil
-}
-
-func trim(b []byte) []byte {
-	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r' || b[len(b)-1] == ' ') {
-		b = b[:len(b)-1]
-	}
-	return b
 }
 
 // writeSecret writes a file whole or not at all, for its owner's eyes only.

@@ -248,9 +248,9 @@ func (s *Server) Connection(r Role) (Connection, error) {
 	return Connection{s.nats, file}, nil
 }
 
-// Enroll is Enroll for this server's directory and site.
+// Enroll is EnrollAs for a collector of this server's directory and site.
 func (s *Server) Enroll(collector string) ([]byte, error) {
-	return Enroll(s.cfg.Dir, s.cfg.Site, collector)
+	return EnrollAs(s.cfg.Dir, s.cfg.Site, Collect(collector))
 }
 
 // EnrollAs is EnrollAs for this server's directory and site.

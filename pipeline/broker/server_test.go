@@ -162,7 +162,7 @@ func TestKeys(t *testing.T) {
 	if _, err := broker.Start(t.Context(), broker.Config{Dir: dir, Site: "lab"}); err == nil || !strings.Contains(err.Error(), "account.seed") {
 		t.Errorf("a damaged key: %v", err)
 	}
-	if _, err := broker.Enroll(dir, "lab", "h1"); err == nil || !strings.Contains(err.Error(), "account.seed") {
+	if _, err := broker.EnrollAs(dir, "lab", broker.Collect("h1")); err == nil || !strings.Contains(err.Error(), "account.seed") {
 		t.Errorf("enrolling with a damaged key: %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "keys", "account.seed")); err != nil {
@@ -171,7 +171,7 @@ func TestKeys(t *testing.T) {
 	if _, err := broker.Start(t.Context(), broker.Config{Dir: dir, Site: "lab"}); err == nil || !strings.Contains(err.Error(), "account.seed") {
 		t.Errorf("a lost key: %v", err)
 	}
-	if _, err := broker.Enroll(t.TempDir(), "lab", "h1"); err == nil {
+	if _, err := broker.EnrollAs(t.TempDir(), "lab", broker.Collect("h1")); err == nil {
 		t.Error("enrolling where no site is")
 	}
 }
@@ -183,7 +183,7 @@ func TestEnroll(t *testing.T) {
 	if err := connect(t, s, broker.All).Create(within(t, 10*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	creds, err := broker.Enroll(dir, "lab", "n1.rack/2")
+	creds, err := broker.EnrollAs(dir, "lab", broker.Collect("n1.rack/2"))
 	if err != nil {
 		t.Fatal(err)
 	}

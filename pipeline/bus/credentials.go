@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -83,19 +81,9 @@ func userOf(credentials []byte) (string, error) {
 	if m == nil {
 		return "", errors.New("credentials: no block NATS USER JWT")
 	}
-	parts := bytes.Split(m[1], []byte("."))
-	if len(parts) != 3 {
-		return "", fmt.Errorf("credentials: token of %d parts, want 3", len(parts))
-	}
-	body, err := base64.RawURLEncoding.DecodeString(string(parts[1]))
+	claims, err := tokenClaims(string(m[1]))
 	if err != nil {
-		return "", fmt.Errorf("credentials: token: %w", err)
-	}
-	var claims struct {
-		Subject string `json:"sub"`
-	}
-	if err := json.Unmarshal(body, &claims); err != nil {
-		return "", fmt.Errorf("credentials: token: %w", err)
+		return "", fmt.Errorf("credentials: %w", err)
 	}
 	if !alphanumeric(claims.Subject) {
 		return "", fmt.Errorf("credentials: token: subject %.60q is no public key", claims.Subject)
