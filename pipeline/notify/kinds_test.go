@@ -17,6 +17,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/cloudevents"
+	receiver "github.com/quintet-dc/quintet/pipeline/notify/kind"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/pagerduty"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
@@ -64,19 +65,19 @@ func kinds() map[string]kind {
 	return map[string]kind{
 		"webhook": {
 			func(_ *testing.T, url string) (notify.Notifier, error) {
-				return webhook.New(webhook.Config{URL: url, Timeout: 200 * time.Millisecond})
+				return webhook.New(webhook.Config{URL: url, Post: within200()})
 			},
 			func(r *http.Request, _ []byte) string { return r.Header.Get("webhook-id") }},
 		"slack": {
 			func(t *testing.T, url string) (notify.Notifier, error) {
-				return slack.New(slack.Config{URLFile: notifytest.Secret(t, url), Post: within200()})
+				return slack.New(receiver.Channel{URLFile: notifytest.Secret(t, url), Post: within200()})
 			},
 			func(_ *http.Request, b []byte) string {
 				return find(b, "attachments", 0, "blocks", -1, "elements", 0, "text")
 			}},
 		"teams": {
 			func(t *testing.T, url string) (notify.Notifier, error) {
-				return teams.New(teams.Config{URLFile: notifytest.Secret(t, url), Post: within200()})
+				return teams.New(receiver.Channel{URLFile: notifytest.Secret(t, url), Post: within200()})
 			},
 			func(_ *http.Request, b []byte) string {
 				return find(b, "attachments", 0, "content", "body", -1, "text")

@@ -18,6 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
@@ -138,7 +139,7 @@ func (l *listener) wait(t *testing.T, ids ...string) map[string]int {
 // hasty is a configuration whose schedule fits into a test.
 func hasty(t *testing.T, b *bus.Bus, l *listener) notify.Config {
 	t.Helper()
-	hook, err := webhook.New(webhook.Config{URL: l.URL, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})
+	hook, err := webhook.New(webhook.Config{URL: l.URL, SecretFile: notifytest.Secret(t, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/pipeline/egress"
+	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 	"github.com/quintet-dc/quintet/settings"
@@ -79,6 +80,36 @@ func (t Template) Problem() error {
 		wrong = append(wrong, &settings.KeyError{Key: "text", Err: err})
 	}
 	return errors.Join(wrong...)
+}
+
+// Channel is a receiver whose address is a secret in a file, and the texts of its
+// messages.
+type Channel struct {
+	URLFile string // holds the address in one line; read for every message
+	Text    text.Config
+	Post    post.Config
+}
+
+// Writer returns a message in the form of a channel's kind.
+type Writer func(m *notify.Message, words *text.Text) ([]byte, error)
+
+// Open makes a receiver of a kind; key is the one of URLFile. It reads the file only to
+// find out early whether it can be used.
+func (c Channel) Open(kind, key string, write Writer) (*post.Sender, error) {
+	words, err := text.New(c.Text)
+	if _, wrong := post.AddressOf(key, c.URLFile); wrong != nil {
+		err = wrong
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	fingerprint := post.Fingerprint(nil, kind+" %q %q %s", c.URLFile, c.Text, c.Post.Trust())
+	return post.NewSender(kind, c.Post, fingerprint, func(m *notify.Message, _ time.Time) (r post.Request, err error) {
+		if r.URL, err = post.AddressOf(key, c.URLFile); err == nil {
+			r.Body, err = write(m, words)
+		}
+		return r, err
+	})
 }
 
 // Required returns an error for a key without a value.

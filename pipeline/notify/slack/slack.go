@@ -2,22 +2,14 @@ package slack
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 )
-
-// Config is where messages are sent, and their texts.
-type Config struct {
-	URLFile string // holds the webhook's address in one line; read for every message
-	Text    text.Config
-	Post    post.Config
-}
 
 // Slack's bounds (api.slack.com, blocks).
 const (
@@ -27,26 +19,8 @@ const (
 	maxText    = 4000 // of the text beside the blocks
 )
 
-// New makes a receiver, a channel. It reads the file only to find out early whether it
-// can be used.
-func New(c Config) (*post.Sender, error) {
-	words, err := text.New(c.Text)
-	if _, wrong := c.address(); wrong != nil {
-		err = wrong
-	}
-	if err != nil {
-		return nil, fmt.Errorf("slack: %w", err)
-	}
-	fingerprint := post.Fingerprint(nil, "slack %q %q %s", c.URLFile, c.Text, c.Post.Trust())
-	return post.NewSender("slack", c.Post, fingerprint, func(m *notify.Message, _ time.Time) (r post.Request, err error) {
-		if r.URL, err = c.address(); err == nil {
-			r.Body, err = body(m, words)
-		}
-		return r, err
-	})
-}
-
-func (c Config) address() (string, error) { return post.AddressOf("api_url_file", c.URLFile) }
+// New makes a receiver, a channel.
+func New(c kind.Channel) (*post.Sender, error) { return c.Open("slack", "api_url_file", body) }
 
 // The form of a message.
 type (

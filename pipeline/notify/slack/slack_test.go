@@ -9,6 +9,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/slack"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
@@ -18,7 +19,7 @@ import (
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s := notifytest.NewServer(t, 200)
-		r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL+"/services/T0/B0/secret")})
+		r, err := slack.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL+"/services/T0/B0/secret")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func sent(t testing.TB, body []byte) seen {
 
 func TestWhatAPersonSees(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
-	r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
+	r, err := slack.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestWhatAPersonSees(t *testing.T) {
 
 func TestANote(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
-	r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL)})
+	r, err := slack.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestANote(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 200)
-	r, err := slack.New(slack.Config{URLFile: notifytest.Secret(t, s.URL)})
+	r, err := slack.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for name, c := range map[string]slack.Config{
+	for name, c := range map[string]kind.Channel{
 		"no file":      {},
 		"no such file": {URLFile: filepath.Join(t.TempDir(), "no")},
 		"no address":   {URLFile: notifytest.Secret(t, "hidden")},

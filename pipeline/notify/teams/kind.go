@@ -26,5 +26,5 @@ func Open(s *Settings, e kind.Environment) (notify.Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{URLFile: s.URLFile, Text: e.Text(s.Template), Post: p})
+	return New(kind.Channel{URLFile: s.URLFile, Text: e.Text(s.Template), Post: p})
 }

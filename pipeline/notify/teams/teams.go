@@ -4,20 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
 )
-
-// Config is where messages are sent, and their texts.
-type Config struct {
-	URLFile string // holds the workflow's address in one line; read for every message
-	Text    text.Config
-	Post    post.Config
-}
 
 // Bounds of a card. A message of more than 28 KB is refused by Teams.
 const (
@@ -27,26 +20,8 @@ const (
 	maxTotal = 28 << 10 // bytes of the message
 )
 
-// New makes a receiver, a channel, whose workflow answers 202 Accepted. It reads the file
-// only to find out early whether it can be used.
-func New(c Config) (*post.Sender, error) {
-	words, err := text.New(c.Text)
-	if _, wrong := c.address(); wrong != nil {
-		err = wrong
-	}
-	if err != nil {
-		return nil, fmt.Errorf("teams: %w", err)
-	}
-	fingerprint := post.Fingerprint(nil, "teams %q %q %s", c.URLFile, c.Text, c.Post.Trust())
-	return post.NewSender("teams", c.Post, fingerprint, func(m *notify.Message, _ time.Time) (r post.Request, err error) {
-		if r.URL, err = c.address(); err == nil {
-			r.Body, err = body(m, words)
-		}
-		return r, err
-	})
-}
-
-func (c Config) address() (string, error) { return post.AddressOf("webhook_url_file", c.URLFile) }
+// New makes a receiver, a channel, whose workflow answers 202 Accepted.
+func New(c kind.Channel) (*post.Sender, error) { return c.Open("teams", "webhook_url_file", body) }
 
 // The form of a message: an Adaptive Card of version 1.4 as its attachment.
 type (

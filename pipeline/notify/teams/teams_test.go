@@ -8,6 +8,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/pipeline/notify"
+	"github.com/quintet-dc/quintet/pipeline/notify/kind"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
 	"github.com/quintet-dc/quintet/pipeline/notify/teams"
 	"github.com/quintet-dc/quintet/pipeline/notify/text"
@@ -19,7 +20,7 @@ import (
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s := notifytest.NewServer(t, 202)
-		r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL+"/powerautomate/automations/direct/workflows/1/triggers/manual/paths/invoke?api-version=1&sig=secret")})
+		r, err := teams.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL+"/powerautomate/automations/direct/workflows/1/triggers/manual/paths/invoke?api-version=1&sig=secret")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func shown(t testing.TB, body []byte) (out []string) {
 // TestTheCard is an incident as a person sees it, and its end.
 func TestTheCard(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
+	r, err := teams.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL), Text: text.Config{Page: "https://quintet.example.org/"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func TestTheCard(t *testing.T) {
 // TestANote: a note is a line.
 func TestANote(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL)})
+	r, err := teams.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestANote(t *testing.T) {
 // TestBounds: no message is longer than Teams takes.
 func TestBounds(t *testing.T) {
 	s := notifytest.NewServer(t, 202)
-	r, err := teams.New(teams.Config{URLFile: notifytest.Secret(t, s.URL)})
+	r, err := teams.New(kind.Channel{URLFile: notifytest.Secret(t, s.URL)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestBounds(t *testing.T) {
 // TestRefusals: a receiver without a valid address is refused, and no address is
 // repeated.
 func TestRefusals(t *testing.T) {
-	for name, c := range map[string]teams.Config{
+	for name, c := range map[string]kind.Channel{
 		"no file":      {},
 		"no such file": {URLFile: filepath.Join(t.TempDir(), "no")},
 		"no address":   {URLFile: notifytest.Secret(t, "hidden")},

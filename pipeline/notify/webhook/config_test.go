@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
+	"github.com/quintet-dc/quintet/pipeline/notify/post"
 	"github.com/quintet-dc/quintet/pipeline/notify/webhook"
 )
 
@@ -28,24 +30,23 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		"no address":         {webhook.Config{}, "url: want http"},
-		"another protocol":   {webhook.Config{URL: "ftp://x/", Secret: secretA}, "url: want http"},
-		"no host":            {webhook.Config{URL: "http:///x", Secret: secretA}, "url: want http"},
+		"another protocol":   {webhook.Config{URL: "ftp://x/", SecretFile: notifytest.Secret(t, secretA)}, "url: want http"},
+		"no host":            {webhook.Config{URL: "http:///x", SecretFile: notifytest.Secret(t, secretA)}, "url: want http"},
 		"a bad address":      {webhook.Config{URL: "http://[::1/?token=hidden"}, "url: it cannot be read"},
 		"a fragment":         {webhook.Config{URL: here + "#x"}, "fragment"},
 		"unsigned":           {webhook.Config{URL: far}, "must be signed"},
-		"two sources":        {webhook.Config{URL: far, Secret: secretA, SecretFile: "x"}, "one of them"},
-		"no prefix":          {webhook.Config{URL: far, Secret: "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, "secret 1: want whsec_"},
-		"no base64":          {webhook.Config{URL: far, Secret: "whsec_%%%"}, "not base64"},
-		"short":              {webhook.Config{URL: far, Secret: "whsec_aGlkZGVu"}, "6 bytes: want 24 to 64"},
-		"one of two bad":     {webhook.Config{URL: far, Secret: secretA + " hidden"}, "secret 2"},
-		"many":               {webhook.Config{URL: far, Secret: strings.Repeat(secretA+" ", 9)}, "9 secrets"},
-		"blank":              {webhook.Config{URL: far, Secret: " "}, "no secret"},
-		"patience":           {webhook.Config{URL: here, Timeout: time.Hour}, "timeout"},
-		"our header":         {webhook.Config{URL: here, Headers: map[string]string{"webhook-ID": "x"}}, "is reserved"},
-		"no name":            {webhook.Config{URL: here, Headers: map[string]string{"a b": "x"}}, "no name of a header"},
-		"two lines":          {webhook.Config{URL: here, Headers: map[string]string{"a": "x\r\nb: c"}}, "control character"},
-		"half a certificate": {webhook.Config{URL: here, TLS: dial.TLS{Cert: "x"}}, "cert_file and key_file: each requires the other"},
-		"no such authority":  {webhook.Config{URL: here, TLS: dial.TLS{CA: filepath.Join(t.TempDir(), "no")}}, "no such file"},
+		"no prefix":          {webhook.Config{URL: far, SecretFile: notifytest.Secret(t, "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")}, "secret 1: want whsec_"},
+		"no base64":          {webhook.Config{URL: far, SecretFile: notifytest.Secret(t, "whsec_%%%")}, "not base64"},
+		"short":              {webhook.Config{URL: far, SecretFile: notifytest.Secret(t, "whsec_aGlkZGVu")}, "6 bytes: want 24 to 64"},
+		"one of two bad":     {webhook.Config{URL: far, SecretFile: notifytest.Secret(t, secretA+" hidden")}, "secret 2"},
+		"many":               {webhook.Config{URL: far, SecretFile: notifytest.Secret(t, strings.Repeat(secretA+" ", 9))}, "9 secrets"},
+		"blank":              {webhook.Config{URL: far, SecretFile: notifytest.Secret(t, " ")}, "no secret"},
+		"patience":           {webhook.Config{URL: here, Post: post.Config{Timeout: time.Hour}}, "timeout"},
+		"our header":         {webhook.Config{URL: here, Post: post.Config{Headers: map[string]string{"webhook-ID": "x"}}}, "is reserved"},
+		"no name":            {webhook.Config{URL: here, Post: post.Config{Headers: map[string]string{"a b": "x"}}}, "no name of a header"},
+		"two lines":          {webhook.Config{URL: here, Post: post.Config{Headers: map[string]string{"a": "x\r\nb: c"}}}, "control character"},
+		"half a certificate": {webhook.Config{URL: here, Post: post.Config{TLS: dial.TLS{Cert: "x"}}}, "cert_file and key_file: each requires the other"},
+		"no such authority":  {webhook.Config{URL: here, Post: post.Config{TLS: dial.TLS{CA: filepath.Join(t.TempDir(), "no")}}}, "no such file"},
 		"no such secret":     {webhook.Config{URL: here, SecretFile: filepath.Join(t.TempDir(), "no")}, "no such file"},
 	} {
 		_, err := webhook.New(c.config)
@@ -58,7 +59,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	base := webhook.Config{URL: "http://127.0.0.1:9/", Headers: map[string]string{"a": "b", "c": "d"}}
+	base := webhook.Config{URL: "http://127.0.0.1:9/", Post: post.Config{Headers: map[string]string{"a": "b", "c": "d"}}}
 	print := func(change func(*webhook.Config)) string {
 		c := base
 		change(&c)
@@ -72,14 +73,14 @@ func TestFingerprint(t *testing.T) {
 	}
 	for name, f := range map[string]func(*webhook.Config){
 		"address": func(c *webhook.Config) { c.URL += "x" },
-		"secret":  func(c *webhook.Config) { c.Secret = secretA },
-		"headers": func(c *webhook.Config) { c.Headers = map[string]string{"a": "b"} },
+		"secret":  func(c *webhook.Config) { c.SecretFile = notifytest.Secret(t, secretA) },
+		"headers": func(c *webhook.Config) { c.Post.Headers = map[string]string{"a": "b"} },
 	} {
 		if print(f) == same {
 			t.Errorf("another %s, the same fingerprint", name)
 		}
 	}
-	if strings.Contains(print(func(c *webhook.Config) { c.Secret = secretA }), "MfKQ") {
+	if strings.Contains(print(func(c *webhook.Config) { c.SecretFile = notifytest.Secret(t, secretA) }), "MfKQ") {
 		t.Error("it shows the secret")
 	}
 }

@@ -27,5 +27,5 @@ func Open(s *Settings, e kind.Environment) (notify.Notifier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{URL: s.URL, SecretFile: s.SecretFile, Headers: s.Headers, Timeout: p.Timeout, TLS: p.TLS, Egress: p.Egress, Version: p.Version})
+	return New(Config{URL: s.URL, SecretFile: s.SecretFile, Post: p})
 }

@@ -64,24 +64,16 @@ func parseSecret(s string) (key, error) {
 
 // keys are those that messages are signed with now.
 func (c Config) keys() ([]key, error) {
-	switch {
-	case c.SecretFile != "":
-		return readSecrets(c.SecretFile)
-	case c.Secret != "":
-		return parseSecrets(c.Secret)
+	if c.SecretFile == "" {
+		return nil, nil
 	}
-	return nil, nil
-}
-
-// readSecrets reads a file of secrets.
-func readSecrets(path string) ([]key, error) {
-	b, err := settings.ReadFile(path, maxFile)
+	b, err := settings.ReadFile(c.SecretFile, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("secret file: %w", err)
 	}
 	keys, err := parseSecrets(string(b))
 	if err != nil {
-		return nil, fmt.Errorf("secret file %s: %w", path, err)
+		return nil, fmt.Errorf("secret file %s: %w", c.SecretFile, err)
 	}
 	return keys, nil
 }

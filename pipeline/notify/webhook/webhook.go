@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/notify/post"
 )
 
-// New makes a webhook. It reads the files of c.TLS, and c.SecretFile only to
+// New makes a webhook. It reads the files of c.Post.TLS, and c.SecretFile only to
 // find out early whether it can be used.
 func New(c Config) (*post.Sender, error) {
 	err := c.Validate()
@@ -19,9 +19,10 @@ func New(c Config) (*post.Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
-	// Address, headers and where the secret comes from, not readable.
-	fingerprint := post.Fingerprint([]map[string]string{c.Headers}, "%q %q %q %s", c.URL, c.Secret, c.SecretFile, c.post().Trust())
-	return post.NewSender("webhook", c.post(), fingerprint, c.request)
+	// Address, headers and where the secret comes from, not readable. The empty text
+	// keeps it as it was when a secret could stand there.
+	fingerprint := post.Fingerprint([]map[string]string{c.Post.Headers}, "%q %q %q %s", c.URL, "", c.SecretFile, c.Post.Trust())
+	return post.NewSender("webhook", c.Post, fingerprint, c.request)
 }
 
 // request is a message of ours, signed.

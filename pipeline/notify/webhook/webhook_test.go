@@ -155,7 +155,7 @@ func TestConformance(t *testing.T) {
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: open(t, webhook.Config{URL: f.URL, Secret: secretA}), Behave: behave, Heard: heard}
+		return notifytest.Far{Notifier: open(t, webhook.Config{URL: f.URL, SecretFile: notifytest.Secret(t, secretA)}), Behave: behave, Heard: heard}
 	})
 }
 
@@ -190,8 +190,8 @@ func verify(secret string, r request, now time.Time) error {
 func TestSignature(t *testing.T) {
 	f := newFar(t)
 	now := time.Date(2026, 11, 21, 2, 47, 0, 0, time.UTC)
-	w := open(t, webhook.Config{URL: f.URL + "/hook?team=a", Secret: secretB + "\n" + secretA, Headers: map[string]string{"x-team": "a b"}, Version: "1.2.3",
-		Now: func() time.Time { return now }})
+	w := open(t, webhook.Config{URL: f.URL + "/hook?team=a", SecretFile: notifytest.Secret(t, secretB+"\n"+secretA),
+		Post: post.Config{Headers: map[string]string{"x-team": "a b"}, Version: "1.2.3", Now: func() time.Time { return now }}})
 	m := message()
 	if a := w.Notify(t.Context(), m); a.Verdict != notify.Taken || a.Status != http.StatusNoContent {
 		t.Fatalf("%+v", a)
@@ -219,7 +219,7 @@ func TestSignature(t *testing.T) {
 // TestKnownSignature is the example of the standard's own libraries.
 func TestKnownSignature(t *testing.T) {
 	f := newFar(t)
-	w := open(t, webhook.Config{URL: f.URL, Secret: secretA, Now: func() time.Time { return time.Unix(1614265330, 0) }})
+	w := open(t, webhook.Config{URL: f.URL, SecretFile: notifytest.Secret(t, secretA), Post: post.Config{Now: func() time.Time { return time.Unix(1614265330, 0) }}})
 	w.Notify(t.Context(), &notify.Message{ID: "msg_p5jXN8AQM9LWM0D4loKWxJek", Body: []byte(`{"test": 2432232314}`)})
 	const want = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	if got := f.requests()[0].header.Get("webhook-signature"); got != want {
@@ -255,7 +255,7 @@ func TestSecretFileIsReadForEveryRequest(t *testing.T) {
 func TestWhatAnAnswerMeans(t *testing.T) {
 	f := newFar(t)
 	secret := "token=hidden"
-	w := open(t, webhook.Config{URL: f.URL + "/?" + secret, Timeout: 200 * time.Millisecond})
+	w := open(t, webhook.Config{URL: f.URL + "/?" + secret, Post: post.Config{Timeout: 200 * time.Millisecond}})
 	elsewhere := func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, f.URL+"/elsewhere?"+secret, http.StatusPermanentRedirect)
 	}
@@ -353,7 +353,7 @@ func TestTLS(t *testing.T) {
 	if err := os.WriteFile(keyFile, keyPEM(t, server.TLS.Certificates[0].PrivateKey), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	known := open(t, webhook.Config{URL: server.URL, Secret: secretA, TLS: dial.TLS{CA: ca, Cert: ca, Key: keyFile}})
+	known := open(t, webhook.Config{URL: server.URL, SecretFile: notifytest.Secret(t, secretA), Post: post.Config{TLS: dial.TLS{CA: ca, Cert: ca, Key: keyFile}}})
 	if a := known.Notify(t.Context(), message()); a.Verdict != notify.Taken {
 		t.Errorf("with its authority and a certificate of our own: %+v", a)
 	}
@@ -376,7 +376,7 @@ func TestRotatedAuthority(t *testing.T) {
 		}
 	}
 	write(strangerDER(t), time.Unix(1000, 0))
-	w := open(t, webhook.Config{URL: server.URL, TLS: dial.TLS{CA: ca}})
+	w := open(t, webhook.Config{URL: server.URL, Post: post.Config{TLS: dial.TLS{CA: ca}}})
 	if a := w.Notify(t.Context(), message()); a.Verdict == notify.Taken {
 		t.Errorf("another authority's certificate: %+v", a)
 	}
