@@ -112,7 +112,7 @@ collectors/collectorstest: telemetry collectors go.yaml.in/yaml github.com/Victo
 pipeline/role:
 pipeline/crew:
 pipeline/child: github.com/VictoriaMetrics/metrics
-pipeline/broker:   pipeline/bus pipeline/role github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
+pipeline/broker:   settings pipeline/bus pipeline/role github.com/nats-io/nats-server/v2 github.com/nats-io/jwt/v2 github.com/nats-io/nkeys
 pipeline/bus:      telemetry github.com/nats-io/nats.go github.com/nats-io/nkeys github.com/VictoriaMetrics/metrics
 pipeline/outbox:   telemetry pipeline/bus pipeline/outbox/spill pipeline/outbox/thin github.com/VictoriaMetrics/metrics
 pipeline/outbox/spill: telemetry pipeline/outbox/thin
@@ -146,7 +146,7 @@ deploy/site: github.com/yuin/goldmark
 pipeline/serve:    correlate/attribute pipeline/openapi pipeline/exposition golang.org/x/sync pipeline/status pipeline/survey pipeline/notify pipeline/notify/graph pipeline/notify/match pipeline/notify/silence
 pipeline/serve:    github.com/nats-io/nats.go github.com/VictoriaMetrics/metrics
 pipeline/agent: collectors collectors/dial collectors/receive pipeline/bus pipeline/config pipeline/crew pipeline/exposition pipeline/outbox github.com/VictoriaMetrics/metrics
-pipeline: pipeline/access pipeline/agent pipeline/child pipeline/crew pipeline/exposition pipeline/egress pipeline/assist engine/grants
+pipeline: settings pipeline/access pipeline/agent pipeline/child pipeline/crew pipeline/exposition pipeline/egress pipeline/assist engine/grants
 pipeline: telemetry correlate/explain engine pipeline/config pipeline/broker pipeline/bus pipeline/ticker pipeline/replica pipeline/recorder
 pipeline: pipeline/notify pipeline/notify/graph pipeline/notify/kind pipeline/notify/standard
 pipeline: pipeline/notify/silence pipeline/pin pipeline/serve collectors github.com/VictoriaMetrics/metrics

@@ -16,6 +16,7 @@ import (
 	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/settings"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -42,16 +43,7 @@ func WriteGrant(data string, g grants.Grant) error {
 		return fmt.Errorf("grant: %w", err)
 	}
 	path := filepath.Join(dir, bus.Token(g.Process)+grantsSuffix)
-	f, err := os.CreateTemp(dir, "new-*")
-	if err != nil {
-		return fmt.Errorf("grant: %w", err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := settings.WriteFile(path, append(b, '\n')); err != nil {
 		return fmt.Errorf("grant: %w", err)
 	}
 	return nil

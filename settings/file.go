@@ -1,9 +1,11 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // ReadFile reads a file that a configuration names. One of more than so many bytes is
@@ -19,4 +21,21 @@ func ReadFile(path string, most int64) ([]byte, error) {
 		err = fmt.Errorf("%s: more than %d bytes", path, most)
 	}
 	return b, err
+}
+
+// WriteFile writes a file for its owner's eyes only, whole or not at all, also where
+// the power is cut.
+func WriteFile(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }

@@ -26,14 +26,8 @@ const (
 	None    = "none"
 )
 
-// Bounds and defaults of a configuration.
-const (
-	DefaultEvery    = 10 * time.Second
-	DefaultSlow     = time.Minute
-	DefaultWalk     = 15 * time.Minute
-	DefaultPatience = 60 * time.Second
-	mostPatience    = 5 * time.Minute
-)
+// mostPatience bounds how long a slow page is waited for.
+const mostPatience = 5 * time.Minute
 
 // Target is one service: its address, or keys.
 type Target struct {

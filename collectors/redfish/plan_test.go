@@ -55,14 +55,14 @@ func sorted(r *reader) (out []*page) {
 func TestWhatIsAskedForOften(t *testing.T) {
 	often := func(c wire.Config) (list []string) {
 		ctl := newController(t, c)
-		ctl.cfg.Every, ctl.cfg.Slow, ctl.cfg.Walk = DefaultEvery, DefaultSlow, DefaultWalk
+		ctl.cfg.Every, ctl.cfg.Slow, ctl.cfg.Walk = 10*time.Second, time.Minute, 15*time.Minute
 		e := &ear{t: t, dropped: map[collectors.Reason]int{}}
 		e.Board = newBoard()
 		r := ctl.newReader(e)
 		settle(t, r)
 		defer ctl.client.logout()
 		for _, p := range sorted(r) {
-			if p.period < DefaultSlow {
+			if p.period < time.Minute {
 				list = append(list, strings.TrimPrefix(p.target(), root+"/"))
 			}
 		}
@@ -84,7 +84,7 @@ func TestWhatIsAskedForOften(t *testing.T) {
 func TestAnExpansionThatIsOnlyClaimed(t *testing.T) {
 	c := newController(t, wire.Config{})
 	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Literal})
-	c.cfg.Every, c.cfg.Slow, c.cfg.Walk = DefaultEvery, DefaultSlow, DefaultWalk
+	c.cfg.Every, c.cfg.Slow, c.cfg.Walk = 10*time.Second, time.Minute, 15*time.Minute
 	e := &ear{Board: newBoard(), t: t, dropped: map[collectors.Reason]int{}}
 	r := c.newReader(e)
 	settle(t, r)

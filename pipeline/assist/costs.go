@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -68,7 +70,7 @@ func (t *tools) getBottlenecks(ctx context.Context, in windowIn) (*told, error) 
 	return t.cost(ctx, "bottlenecks", in.Window, "", func(got map[string]any) string {
 		b, _ := got["bottlenecks"].(map[string]any)
 		s := "Of all jobs:"
-		for _, k := range sortedKeys(b) {
+		for _, k := range slices.Sorted(maps.Keys(b)) {
 			s += " " + k + " " + number(b[k]) + ";"
 		}
 		return s[:len(s)-1] + "."

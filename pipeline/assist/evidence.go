@@ -3,6 +3,7 @@ package assist
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -85,7 +86,7 @@ func (t *tools) getEvidence(ctx context.Context, in evidenceIn) (*told, error) {
 		curves = append(curves, y)
 	}
 	if len(curves) == 0 && in.Entity != "" {
-		return nil, fmt.Errorf("entity: %.80q has no curve here; these have: %s", in.Entity, names(sortedKeys(entities), 20))
+		return nil, fmt.Errorf("entity: %.80q has no curve here; these have: %s", in.Entity, names(slices.Sorted(maps.Keys(entities)), 20))
 	}
 	if n := len(curves); n > maxCurves {
 		out.cut = append(out.cut, fmt.Sprintf("curves: the first %d of %d; entity chooses others", maxCurves, n))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -119,7 +120,7 @@ func (c *cutter) value(v any, path string) any {
 	switch x := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(x))
-		for _, k := range sortedKeys(x) {
+		for _, k := range slices.Sorted(maps.Keys(x)) {
 			out[k] = c.value(x[k], join(path, k))
 		}
 		return out
@@ -167,15 +168,6 @@ func join(path, k string) string {
 	return path + "." + k
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // cites collects the entities and times in data.
 func (t *told) cites(data any) Cites {
 	w := walker{seen: map[string]bool{}}
@@ -205,7 +197,7 @@ func (w *walker) walk(v any) {
 	switch x := v.(type) {
 	case map[string]any:
 		w.labels(x)
-		for _, k := range sortedKeys(x) {
+		for _, k := range slices.Sorted(maps.Keys(x)) {
 			if k != "would_tell" {
 				w.walk(x[k])
 			}

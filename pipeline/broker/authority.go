@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // More files below Dir/keys.
@@ -171,10 +173,10 @@ func (a *authority) issue(template *x509.Certificate, certFile, keyFile string) 
 		return nil, err
 	}
 	// The key goes first: a certificate without one would be taken for whole.
-	if err := writeSecret(filepath.Join(a.dir, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})); err != nil {
+	if err := settings.WriteFile(filepath.Join(a.dir, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})); err != nil {
 		return nil, err
 	}
-	if err := writeSecret(filepath.Join(a.dir, certFile), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})); err != nil {
+	if err := settings.WriteFile(filepath.Join(a.dir, certFile), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})); err != nil {
 		return nil, err
 	}
 	return readPair(a.dir, certFile, keyFile)

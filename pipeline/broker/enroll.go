@@ -16,6 +16,7 @@ import (
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/role"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // enrolledFolder is below Dir/keys; it has one file for each credential that was
@@ -131,7 +132,7 @@ func keepEnrolment(folder string, e Enrolment) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(filepath.Join(dir, e.Keys[0]+".json"), append(b, '\n'))
+	return settings.WriteFile(filepath.Join(dir, e.Keys[0]+".json"), append(b, '\n'))
 }
 
 // Enrolments lists the credentials that were written for the site whose data is below

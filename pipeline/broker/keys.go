@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/quintet-dc/quintet/pipeline/bus"
+	"github.com/quintet-dc/quintet/settings"
 )
 
 // The files below Dir/keys.
@@ -98,7 +99,7 @@ func openSeparation(dir string, now time.Time) (time.Time, error) {
 	if founded(dir) {
 		seconds = now.Unix() - 1 // users of this process are issued from now on
 	}
-	return unixOrZero(seconds), writeSecret(path, fmt.Appendf(nil, "%d\n", seconds))
+	return unixOrZero(seconds), settings.WriteFile(path, fmt.Appendf(nil, "%d\n", seconds))
 }
 
 func unixOrZero(seconds int64) time.Time {
@@ -127,7 +128,7 @@ func openKey(path string, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, 
 	if err != nil {
 		return nil, err
 	}
-	return k, writeSecret(path, append(seed, '\n'))
+	return k, settings.WriteFile(path, append(seed, '\n'))
 }
 
 func readKey(path string) (nkeys.KeyPair, error) {
@@ -140,28 +141,6 @@ func readKey(path string) (nkeys.KeyPair, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return k, nil
-}
-
-// writeSecret writes a file whole or not at all, for its owner's eyes only.
-func writeSecret(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }
 
 // trust is the part of the keys that a server needs.

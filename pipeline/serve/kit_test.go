@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -210,7 +212,7 @@ func (b *bucket) WatchAll(context.Context, ...jetstream.WatchOpt) (jetstream.Key
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := make(chan jetstream.KeyValueEntry, 1024)
-	for _, k := range sortedKeys(b.entries) {
+	for _, k := range slices.Sorted(maps.Keys(b.entries)) {
 		w <- b.entries[k]
 	}
 	w <- nil

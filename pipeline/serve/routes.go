@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -210,7 +211,7 @@ func (s *server) handler(local bool) http.Handler {
 func (s *server) route(x route) http.Handler {
 	seconds := exposition.NewHistogram(s.cfg.Metrics, "quintet_serve_request_seconds", `route=`+strconv.Quote(x.path))
 	methods := s.methods(x)
-	allowed := sortedKeys(methods)
+	allowed := slices.Sorted(maps.Keys(methods))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		c := &coded{ResponseWriter: w, status: http.StatusOK}
@@ -266,12 +267,3 @@ func (c *coded) WriteHeader(status int) {
 
 // Unwrap lets http.ResponseController reach the connection.
 func (c *coded) Unwrap() http.ResponseWriter { return c.ResponseWriter }
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -124,7 +126,7 @@ func (s *states) compose(ctx context.Context) []byte {
 		Alarms    json.RawMessage   `json:"alarms"`
 		Health    status.Site       `json:"health"`
 	}{orNull(answered.Tick, "null"), orNull(jobs.Jobs, "[]"), orNull(jobs.Fleet, "null"), []json.RawMessage{}, orNull(answered.Alarms, "[]"), status.Site{}}
-	for _, id := range sortedKeys(open) {
+	for _, id := range slices.Sorted(maps.Keys(open)) {
 		out.Incidents = append(out.Incidents, withVerdict(open[id].data, s.notes.of(id)))
 	}
 	if err := cmp.Or(statusErr, jobsErr); err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -60,16 +59,7 @@ func (p place) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	path := placePath(dir)
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return settings.WriteFile(placePath(dir), append(b, '\n'))
 }
 
 // place is up to where everything is committed: nothing of it waits in a slot.
