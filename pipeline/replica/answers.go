@@ -224,10 +224,8 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 
 func (a *answers) jobs(ctx context.Context, req []byte) (any, error) {
 	var q JobsQuestion
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("question: %w", err)
-		}
+	if err := decode(req, &q); err != nil {
+		return nil, err
 	}
 	var views []correlate.JobView
 	out := Jobs{Jobs: []Job{}}
@@ -283,6 +281,17 @@ func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 		out.Sources, out.Truncated = out.Sources[:maxListed], true
 	}
 	return out, err
+}
+
+// decode reads a question; an empty one leaves q as it is.
+func decode(req []byte, q any) error {
+	if len(req) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(req, q); err != nil {
+		return fmt.Errorf("question: %w", err)
+	}
+	return nil
 }
 
 // stated is nil for what is not.

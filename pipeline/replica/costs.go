@@ -3,7 +3,6 @@ package replica
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/correlate/attribute"
@@ -19,10 +18,8 @@ type CostQuestion struct {
 
 func costQuestion(req []byte) (q CostQuestion, length telemetry.Duration, err error) {
 	q.Window = attribute.UsualWindow.Seconds()
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return q, 0, fmt.Errorf("question: %w", err)
-		}
+	if err := decode(req, &q); err != nil {
+		return q, 0, err
 	}
 	if !(q.Window > 0) || q.Window > attribute.LongestWindow.Seconds() {
 		return q, 0, fmt.Errorf("question: window_seconds: %v: want more than 0 and at most %v", q.Window, attribute.LongestWindow.Seconds())
@@ -30,46 +27,38 @@ func costQuestion(req []byte) (q CostQuestion, length telemetry.Duration, err er
 	return q, telemetry.Duration(q.Window * 1e9), nil
 }
 
-func (a *answers) losses(ctx context.Context, req []byte) (any, error) {
+// cost answers a question with what the engine's owner computes over its window.
+func cost[T any](ctx context.Context, a *answers, req []byte, of func(*owner, CostQuestion, telemetry.Duration) (T, error)) (any, error) {
 	q, length, err := costQuestion(req)
 	if err != nil {
 		return nil, err
 	}
-	var out attribute.Losses
+	var out T
 	var told error
-	err = a.do(ctx, func(o *owner) { out, told = o.runner.Losses(length, q.Job) })
+	err = a.do(ctx, func(o *owner) { out, told = of(o, q, length) })
 	return out, cmp.Or(err, told)
+}
+
+func (a *answers) losses(ctx context.Context, req []byte) (any, error) {
+	return cost(ctx, a, req, func(o *owner, q CostQuestion, length telemetry.Duration) (attribute.Losses, error) {
+		return o.runner.Losses(length, q.Job)
+	})
 }
 
 func (a *answers) coupling(ctx context.Context, req []byte) (any, error) {
-	_, length, err := costQuestion(req)
-	if err != nil {
-		return nil, err
-	}
-	var out attribute.Matrix
-	var told error
-	err = a.do(ctx, func(o *owner) { out, told = o.runner.Coupling(length) })
-	return out, cmp.Or(err, told)
+	return cost(ctx, a, req, func(o *owner, _ CostQuestion, length telemetry.Duration) (attribute.Matrix, error) {
+		return o.runner.Coupling(length)
+	})
 }
 
 func (a *answers) budget(ctx context.Context, req []byte) (any, error) {
-	q, length, err := costQuestion(req)
-	if err != nil {
-		return nil, err
-	}
-	var out attribute.Budgets
-	var told error
-	err = a.do(ctx, func(o *owner) { out, told = o.runner.Budgets(length, q.Job) })
-	return out, cmp.Or(err, told)
+	return cost(ctx, a, req, func(o *owner, q CostQuestion, length telemetry.Duration) (attribute.Budgets, error) {
+		return o.runner.Budgets(length, q.Job)
+	})
 }
 
 func (a *answers) bottlenecks(ctx context.Context, req []byte) (any, error) {
-	_, length, err := costQuestion(req)
-	if err != nil {
-		return nil, err
-	}
-	var out attribute.Bottlenecks
-	var told error
-	err = a.do(ctx, func(o *owner) { out, told = o.runner.Bottlenecks(length) })
-	return out, cmp.Or(err, told)
+	return cost(ctx, a, req, func(o *owner, _ CostQuestion, length telemetry.Duration) (attribute.Bottlenecks, error) {
+		return o.runner.Bottlenecks(length)
+	})
 }

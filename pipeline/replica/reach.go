@@ -3,7 +3,6 @@ package replica
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/pipeline/survey"
@@ -29,10 +28,8 @@ type Reach struct {
 // reach answers AskReach.
 func (a *answers) reach(ctx context.Context, req []byte) (any, error) {
 	var q ReachQuestion
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("question: %w", err)
-		}
+	if err := decode(req, &q); err != nil {
+		return nil, err
 	}
 	var out Reach
 	err := a.do(ctx, func(o *owner) {
@@ -65,8 +62,8 @@ type Found struct {
 // find answers AskFind.
 func (a *answers) find(ctx context.Context, req []byte) (any, error) {
 	q := FindQuestion{Limit: maxFound}
-	if err := json.Unmarshal(req, &q); err != nil {
-		return nil, fmt.Errorf("question: %w", err)
+	if err := decode(req, &q); err != nil {
+		return nil, err
 	}
 	if q.Text == "" || q.Limit < 1 || q.Limit > maxFound {
 		return nil, fmt.Errorf("question: want a text and a limit of 1 to %d", maxFound)

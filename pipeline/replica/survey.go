@@ -3,8 +3,6 @@ package replica
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate"
@@ -26,10 +24,8 @@ type SurveyQuestion struct {
 // survey answers AskSurvey.
 func (a *answers) survey(ctx context.Context, req []byte) (any, error) {
 	q := SurveyQuestion{Receivers: -1}
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("question: %w", err)
-		}
+	if err := decode(req, &q); err != nil {
+		return nil, err
 	}
 	var f survey.Facts
 	var processes []grants.Standing

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -68,10 +67,8 @@ type Edge struct {
 
 func (a *answers) topology(ctx context.Context, req []byte) (any, error) {
 	q := TopologyQuestion{Hops: 2}
-	if len(req) > 0 {
-		if err := json.Unmarshal(req, &q); err != nil {
-			return nil, fmt.Errorf("question: %w", err)
-		}
+	if err := decode(req, &q); err != nil {
+		return nil, err
 	}
 	if q.Hops < 0 || q.Hops > maxHops {
 		return nil, fmt.Errorf("question: hops: %d: want 0 to %d", q.Hops, maxHops)

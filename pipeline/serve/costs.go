@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,11 +27,7 @@ func (s *server) costs(what string, known ...string) handler {
 		if q.err != nil {
 			return nil, q.err
 		}
-		b, err := json.Marshal(req)
-		if err != nil {
-			return nil, err
-		}
-		return s.questions.ask(r.Context(), what, b)
+		return s.questions.askAbout(r.Context(), what, req)
 	}
 }
 

@@ -1,11 +1,9 @@
 package serve
 
 import (
-	"bytes"
-	"fmt"
+	"cmp"
 	"io"
 	"net/http"
-	"strings"
 )
 
 // deed is the body of a request that records what was done about an incident.
@@ -17,26 +15,11 @@ type deed struct {
 
 func readDeed(r io.Reader) (deed, error) {
 	var d deed
-	b, err := readBody(r, maxNoteBody)
-	if err == nil {
-		err = decodeStrict(b, &d)
-	}
+	b, err := readStrict(r, maxNoteBody, &d)
 	if err != nil {
 		return d, err
 	}
-	switch {
-	case !bytes.Contains(b, []byte(`"action"`)):
-		return d, bad("action", "missing: what was done, or null to take it back")
-	case d.Action != nil && strings.TrimSpace(*d.Action) == "":
-		return d, bad("action", "empty: null takes it back")
-	case d.Action != nil && len(*d.Action) > maxNoteBy:
-		return d, bad("action", fmt.Sprintf("longer than %d bytes", maxNoteBy))
-	case len(d.By) > maxNoteBy:
-		return d, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
-	case len(d.Text) > maxNoteText:
-		return d, bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
-	}
-	return d, nil
+	return d, cmp.Or(checkMember(b, "action", "what was done", d.Action), checkNote(d.By, d.Text))
 }
 
 // done answers POST /api/v1/incidents/{id}/done.

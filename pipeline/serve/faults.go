@@ -48,11 +48,7 @@ func (s *server) listFaults(*http.Request) (any, error) {
 // injectFault answers POST /api/v1/demo/faults.
 func (s *server) injectFault(r *http.Request) (any, error) {
 	var wanted injectionBody
-	b, err := readBody(r.Body, maxNoteBody)
-	if err == nil {
-		err = decodeStrict(b, &wanted)
-	}
-	if err != nil {
+	if _, err := readStrict(r.Body, maxNoteBody, &wanted); err != nil {
 		return nil, err
 	}
 	out, err := s.cfg.Faults.Inject(wanted.Fault)

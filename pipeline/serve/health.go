@@ -177,15 +177,11 @@ func (s *server) related(scope status.Scope) []json.RawMessage {
 // statusOf returns the state of an entity. Roots below the confidence are
 // suspects.
 func (s *server) statusOf(ctx context.Context, e telemetry.Entity, confidence float64) (status.Status, error) {
-	asked, err := json.Marshal(replica.ReachQuestion{Entity: e})
-	if err != nil {
-		return status.Status{}, err
-	}
 	scope := status.Scope{Entity: e, Confidence: confidence}
 	p := s.poll(ctx)
 	if p.err == nil {
 		var b raw
-		if b, p.err = s.questions.ask(ctx, replica.AskReach, asked); p.err == nil {
+		if b, p.err = s.questions.askAbout(ctx, replica.AskReach, replica.ReachQuestion{Entity: e}); p.err == nil {
 			p.err = json.Unmarshal(b, &p.reach)
 		}
 	}

@@ -87,6 +87,15 @@ func (q *questions) ask(ctx context.Context, what string, req []byte) (raw, erro
 	}
 }
 
+// askAbout is ask with a question that is sent as JSON.
+func (q *questions) askAbout(ctx context.Context, what string, question any) (raw, error) {
+	req, err := json.Marshal(question)
+	if err != nil {
+		return nil, err
+	}
+	return q.ask(ctx, what, req)
+}
+
 // live keeps the engine's last answer about the open incidents for freshFor, so
 // that many readers cost one request.
 type live struct {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,15 +181,11 @@ func readOpinion(r io.Reader, withVerdict bool) (opinion, error) {
 		return o, bad("verdict", "unknown key")
 	case !withVerdict && (o.Signature != "" || !o.Entity.IsZero()):
 		return o, bad("signature", "goes with a verdict")
-	case len(o.By) > maxNoteBy:
-		return o, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
-	case len(o.Text) > maxNoteText:
-		return o, bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
 	}
-	if withVerdict {
-		return o, o.readVerdict()
+	if err := checkNote(o.By, o.Text); err != nil || !withVerdict {
+		return o, err
 	}
-	return o, nil
+	return o, o.readVerdict()
 }
 
 // assignment is the body of a request that assigns an incident.
@@ -200,26 +197,35 @@ type assignment struct {
 
 func readAssignment(r io.Reader) (assignment, error) {
 	var a assignment
-	b, err := readBody(r, maxNoteBody)
-	if err == nil {
-		err = decodeStrict(b, &a)
-	}
+	b, err := readStrict(r, maxNoteBody, &a)
 	if err != nil {
 		return a, err
 	}
+	return a, cmp.Or(checkMember(b, "to", "a name", a.To), checkNote(a.By, a.Text))
+}
+
+// checkMember returns what is wrong with the member of a body that null takes back.
+func checkMember(body []byte, key, what string, value *string) error {
 	switch {
-	case !bytes.Contains(b, []byte(`"to"`)):
-		return a, bad("to", "missing: a name, or null to take it back")
-	case a.To != nil && strings.TrimSpace(*a.To) == "":
-		return a, bad("to", "empty: null takes it back")
-	case a.To != nil && len(*a.To) > maxNoteBy:
-		return a, bad("to", fmt.Sprintf("longer than %d bytes", maxNoteBy))
-	case len(a.By) > maxNoteBy:
-		return a, bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
-	case len(a.Text) > maxNoteText:
-		return a, bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
+	case !bytes.Contains(body, []byte(`"`+key+`"`)):
+		return bad(key, "missing: "+what+", or null to take it back")
+	case value != nil && strings.TrimSpace(*value) == "":
+		return bad(key, "empty: null takes it back")
+	case value != nil && len(*value) > maxNoteBy:
+		return bad(key, fmt.Sprintf("longer than %d bytes", maxNoteBy))
 	}
-	return a, nil
+	return nil
+}
+
+// checkNote returns an error for a note that is too long.
+func checkNote(by, text string) error {
+	switch {
+	case len(by) > maxNoteBy:
+		return bad("by", fmt.Sprintf("longer than %d bytes", maxNoteBy))
+	case len(text) > maxNoteText:
+		return bad("text", fmt.Sprintf("longer than %d bytes", maxNoteText))
+	}
+	return nil
 }
 
 func (o *opinion) readVerdict() error {
@@ -239,6 +245,16 @@ func (o *opinion) readVerdict() error {
 		return bad("signature", "the answer was right: nothing else was")
 	}
 	return nil
+}
+
+// readStrict reads the body of a request, to a bound: one JSON value, all of whose keys
+// are known.
+func readStrict(r io.Reader, most int, into any) ([]byte, error) {
+	b, err := readBody(r, most)
+	if err == nil {
+		err = decodeStrict(b, into)
+	}
+	return b, err
 }
 
 // readBody reads the body of a request, to a bound.

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 	"sync"
 	"time"
@@ -52,11 +51,7 @@ func (s *server) topology(r *http.Request) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	b, err := json.Marshal(req)
-	if err != nil {
-		return nil, err
-	}
-	return s.questions.ask(r.Context(), replica.AskTopology, b)
+	return s.questions.askAbout(r.Context(), replica.AskTopology, req)
 }
 
 // siteStatus is the answer to GET /api/v1/status.

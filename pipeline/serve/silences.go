@@ -137,11 +137,7 @@ func (s *server) readSilence(r *http.Request) (silence.Silence, error) {
 	if q := parameters(r); q.err != nil {
 		return silence.Silence{}, q.err
 	}
-	b, err := readBody(r.Body, maxSilenceBody)
-	if err == nil {
-		err = decodeStrict(b, &in)
-	}
-	if err != nil {
+	if _, err := readStrict(r.Body, maxSilenceBody, &in); err != nil {
 		return silence.Silence{}, err
 	}
 	if user := userOf(r); user != "" {

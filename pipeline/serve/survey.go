@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/quintet-dc/quintet/pipeline/replica"
@@ -16,9 +15,5 @@ func (s *server) survey(r *http.Request) (any, error) {
 	if s.cfg.Receivers != nil {
 		asked.Receivers = s.cfg.Receivers()
 	}
-	b, err := json.Marshal(asked)
-	if err != nil {
-		return nil, err
-	}
-	return s.questions.ask(r.Context(), replica.AskSurvey, b)
+	return s.questions.askAbout(r.Context(), replica.AskSurvey, asked)
 }
