@@ -3,6 +3,7 @@ package frames
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/grafana/grafana-plugin-sdk-go/data"
@@ -173,34 +174,26 @@ func budgetMeta(b *client.AttributeBudget) map[string]any {
 
 // LossesByCause makes a table, the largest loss first.
 func LossesByCause(l *client.Losses) *data.Frame {
-	type row struct {
-		job   string
-		cause client.CauseLoss
-	}
-	var rows []row
-	for _, c := range l.Causes {
-		rows = append(rows, row{cause: c})
-	}
-	n := len(rows)
+	n := len(l.Causes)
 	if l.Unknown.GPUSecondsLost > 0 {
 		n++
 	}
 	root, signature, domain := text("root", n).called("Root"), text("signature", n).called("Fault"), text("domain", n)
 	lost, share, mfu := exact("gpu_seconds_lost", n), number("share", n), number("mfu_lost", n)
 	jobs := text("jobs", n).called("Jobs")
-	for r, k := range rows {
-		root.Set(r, k.cause.Root)
-		signature.Set(r, k.cause.Signature)
+	for r, k := range l.Causes {
+		root.Set(r, k.Root)
+		signature.Set(r, k.Signature)
 		domain.Set(r, domainUnknown)
-		if k.cause.Domain != nil {
-			domain.Set(r, *k.cause.Domain)
+		if k.Domain != nil {
+			domain.Set(r, *k.Domain)
 		}
-		lost.Set(r, k.cause.GPUSecondsLost)
-		share.Set(r, shareOf(k.cause.GPUSecondsLost, l.GPUSecondsLost))
-		mfu.Set(r, k.cause.MFULost)
-		jobs.Set(r, names(k.cause.Jobs))
+		lost.Set(r, k.GPUSecondsLost)
+		share.Set(r, shareOf(k.GPUSecondsLost, l.GPUSecondsLost))
+		mfu.Set(r, k.MFULost)
+		jobs.Set(r, names(k.Jobs))
 	}
-	if n > len(rows) {
+	if n > len(l.Causes) {
 		r := n - 1
 		root.Set(r, domainUnknown)
 		domain.Set(r, domainUnknown)
@@ -351,12 +344,9 @@ func shareOf(part, whole float64) *float64 {
 }
 
 func names(entities []string) string {
-	out := ""
+	out := make([]string, len(entities))
 	for i, e := range entities {
-		if i > 0 {
-			out += ", "
-		}
-		out += short(e)
+		out[i] = short(e)
 	}
-	return out
+	return strings.Join(out, ", ")
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,29 +51,13 @@ func (d *Datasource) within(ctx context.Context, a asked) (list []client.Inciden
 	})
 	// Between the two questions one may have been resolved: the later answer holds.
 	slices.SortStableFunc(list, func(x, y client.Incident) int {
-		if c := y.Opened.Compare(x.Opened); c != 0 {
-			return c
-		}
-		if c := compare(x.ID, y.ID); c != 0 {
-			return c
-		}
-		return int(y.Revision - x.Revision)
+		return cmp.Or(y.Opened.Compare(x.Opened), cmp.Compare(x.ID, y.ID), cmp.Compare(y.Revision, x.Revision))
 	})
 	list = slices.CompactFunc(list, func(x, y client.Incident) bool { return x.ID == y.ID })
 	if len(list) > limit {
 		list, truncated = list[:limit], true
 	}
 	return list, truncated, nil
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (d *Datasource) incidents(ctx context.Context, a asked) (data.Frames, error) {

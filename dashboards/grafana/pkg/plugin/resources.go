@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -159,6 +160,6 @@ func containing(list []frames.Choice, s string) []frames.Choice {
 // matching keeps what contains the text, by name, not too many.
 func matching(list []frames.Choice, s string) []frames.Choice {
 	out := containing(list, s)
-	slices.SortFunc(out, func(a, b frames.Choice) int { return compare(a.Value, b.Value) })
+	slices.SortFunc(out, func(a, b frames.Choice) int { return cmp.Compare(a.Value, b.Value) })
 	return out[:min(len(out), maxChoices)]
 }
