@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 )
 
+// ErrTooLong is the error of a file that is larger than it may be.
+var ErrTooLong = errors.New("too long")
+
 // ReadFile reads a file that a configuration names. One of more than so many bytes is
 // refused, and no more of it is read. Errors name the file.
 func ReadFile(path string, most int64) ([]byte, error) {
@@ -18,7 +21,7 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("%s: more than %d bytes", path, most)
+		err = fmt.Errorf("%s: %w: more than %d bytes", path, ErrTooLong, most)
 	}
 	return b, err
 }

@@ -4,11 +4,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -135,22 +133,12 @@ func (c *demoCommand) siteConfig(sh *cli.Shell, w *wiredSite, scratch string) (*
 }
 
 // incidentsOf asks for incidents; query is what narrows them.
-func incidentsOf(ctx context.Context, client *http.Client, url, query string) ([]opened, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"api/v1/incidents"+query, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	a, err := client.Do(q)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Body.Close()
+func incidentsOf(ctx context.Context, url, query string) ([]opened, error) {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
 	var body struct {
 		Incidents []opened `json:"incidents"`
 	}
-	if a.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", url, a.Status)
-	}
-	err = json.NewDecoder(a.Body).Decode(&body)
+	err := asking{Server: url}.get(ctx, "/api/v1/incidents"+query, &body)
 	return body.Incidents, err
 }

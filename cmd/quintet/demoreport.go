@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -75,7 +74,6 @@ func (r *demoReport) strike(s struckFault) {
 
 // run polls the incidents of the service at url once a second until ctx is done.
 func (r *demoReport) run(ctx context.Context, url string) error {
-	client := http.Client{Timeout: 5 * time.Second}
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
 	for {
@@ -84,7 +82,7 @@ func (r *demoReport) run(ctx context.Context, url string) error {
 			return nil
 		case <-t.C:
 		}
-		all, err := incidentsOf(ctx, &client, url, "?limit=50")
+		all, err := incidentsOf(ctx, url, "?limit=50")
 		if err != nil {
 			continue // nobody answers: it ends, or has more to do
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"os/exec"
 	"testing"
@@ -58,7 +57,7 @@ func named(t *testing.T, what string, d due) {
 	wait(t, told, "  struck  ", 3*time.Minute) // it is struck
 	began, first := time.Now(), ""
 	for limit := began.Add(drillLasts); time.Now().Before(limit); pause(t.Context(), time.Second) {
-		open, err := incidentsOf(t.Context(), http.DefaultClient, "http://"+listen+"/", "?state=open")
+		open, err := incidentsOf(t.Context(), "http://"+listen+"/", "?state=open")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -85,8 +84,7 @@ func (d *drill) ask(ctx context.Context, sh *cli.Shell, over func()) {
 func (d *drill) verdict(ctx context.Context) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	client := http.Client{Timeout: 5 * time.Second}
-	told, err := incidentsOf(ctx, &client, d.url, "")
+	told, err := incidentsOf(ctx, d.url, "")
 	slices.SortStableFunc(told, func(a, b opened) int { return a.Opened.Compare(b.Opened) })
 	var b strings.Builder
 	b.WriteString("lab: the drill is over\n")

@@ -249,7 +249,7 @@ func (d *faultDrill) look(t *testing.T) {
 // best is the open incident that is right, or else the first one.
 func (d *faultDrill) best(t *testing.T) *opened {
 	t.Helper()
-	all, err := incidentsOf(t.Context(), http.DefaultClient, d.url+"/", "")
+	all, err := incidentsOf(t.Context(), d.url+"/", "")
 	if err != nil {
 		return nil
 	}

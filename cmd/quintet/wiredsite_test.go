@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,7 +173,7 @@ func wait(t *testing.T, told <-chan string, text string, most time.Duration) {
 // answer.
 func openRoots(t *testing.T, url string) []string {
 	t.Helper()
-	open, err := incidentsOf(t.Context(), http.DefaultClient, url+"/", "?state=open")
+	open, err := incidentsOf(t.Context(), url+"/", "?state=open")
 	if err != nil {
 		return nil
 	}

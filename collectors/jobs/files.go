@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/book"
+	"github.com/quintet-dc/quintet/settings"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -94,9 +94,9 @@ func (f *files) one(r *report, path string) error {
 	if old := f.last[path]; old != nil && os.SameFile(old, now) && old.ModTime().Equal(now.ModTime()) && old.Size() == now.Size() {
 		return nil
 	}
-	text, err := readUpTo(path, f.cfg.MaxBody)
+	text, err := settings.ReadFile(path, int64(f.cfg.MaxBody))
 	switch {
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, settings.ErrTooLong):
 		r.drop(collectors.OverLimit, 1)
 	case err != nil:
 		r.drop(collectors.Unreadable, 1)
@@ -109,19 +109,6 @@ func (f *files) one(r *report, path string) error {
 	}
 	delete(f.last, path)
 	return err
-}
-
-func readUpTo(path string, most int) ([]byte, error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = in.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
-	if err == nil && len(text) > most {
-		return nil, errTooLong
-	}
-	return text, err
 }
 
 // openLayouts reads topologies. What is no longer in a file has ended.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/pipeline/survey"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -32,7 +33,7 @@ func (s Scope) reason(f *Facts, st *Status, x found) string {
 		add(jobsDegraded(f, x.jobs))
 	}
 	if len(x.touched) == 0 && !counted && len(x.alerts) > 0 {
-		add(plural(len(x.alerts), "alert") + ": " + x.alerts[0].Title)
+		add(survey.Plural(len(x.alerts), "alert") + ": " + x.alerts[0].Title)
 	}
 	if s.whole() && len(f.Alarms) > 0 {
 		add(strings.Join(f.Alarms, ", "))
@@ -57,11 +58,11 @@ func (s Scope) missing(f *Facts, st *Status) string {
 	case c.Series == 0:
 		return "nothing received"
 	case c.Empty():
-		return "none of " + plural(c.Sources, "source") + " reports"
+		return "none of " + survey.Plural(c.Sources, "source") + " reports"
 	case c.Stale > 0 && !s.whole():
-		return fmt.Sprintf("%d of %s not reporting", c.Stale, plural(c.Sources, "source"))
+		return fmt.Sprintf("%d of %s not reporting", c.Stale, survey.Plural(c.Sources, "source"))
 	case st.State == Healthy && !s.whole():
-		return "data from " + plural(c.Sources, "source")
+		return "data from " + survey.Plural(c.Sources, "source")
 	}
 	return ""
 }
@@ -105,7 +106,7 @@ func more(st *Status) string {
 		out = append(out, fmt.Sprintf("%d more", n))
 	}
 	if st.Alerts > 0 {
-		out = append(out, plural(st.Alerts, "alert"))
+		out = append(out, survey.Plural(st.Alerts, "alert"))
 	}
 	return strings.Join(out, ", ")
 }
@@ -117,7 +118,7 @@ func counts(st *Status) string {
 		what string
 	}{{st.Incidents, "incident"}, {st.Risks, "risk"}, {st.Alerts, "alert"}} {
 		if x.n > 0 {
-			out = append(out, plural(x.n, x.what))
+			out = append(out, survey.Plural(x.n, x.what))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -147,11 +148,4 @@ func explained(f *Facts, job telemetry.Entity) bool {
 	return slices.ContainsFunc(f.Incidents, func(in explain.Incident) bool {
 		return slices.ContainsFunc(in.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == job })
 	})
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }

@@ -191,7 +191,7 @@ func (s sign) metrics(f *Facts, add func(string, telemetry.Time)) {
 		for _, m := range found[g] {
 			entities, latest = max(entities, m.Entities), max(latest, m.Latest)
 		}
-		add(g.collector+": "+plural(len(found[g]), "metric")+" of "+plural(entities, string(g.kind)), latest)
+		add(g.collector+": "+Plural(len(found[g]), "metric")+" of "+Plural(entities, string(g.kind)), latest)
 	}
 }
 
@@ -199,7 +199,8 @@ func (s sign) is(collector string, kind telemetry.Kind) bool {
 	return (s.collector == "" || s.collector == collector) && (len(s.kinds) == 0 || slices.Contains(s.kinds, kind))
 }
 
-func plural(n int, noun string) string {
+// Plural returns a number and its noun, in the plural unless it is one.
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

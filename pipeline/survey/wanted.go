@@ -111,7 +111,7 @@ func receivers(f *Facts, r *Requirement) {
 	case f.Receivers == 0:
 		r.State = Missing
 	default:
-		r.State, r.By = Met, []string{plural(f.Receivers, "receiver")}
+		r.State, r.By = Met, []string{Plural(f.Receivers, "receiver")}
 	}
 }
 
@@ -171,6 +171,6 @@ func logsOf(n int, latest telemetry.Time, f *Facts, r *Requirement) {
 		r.State = Missing
 		return
 	}
-	r.State, r.By = Met, []string{plural(n, "log")}
+	r.State, r.By = Met, []string{Plural(n, "log")}
 	r.age(f.At, latest)
 }
