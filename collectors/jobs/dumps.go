@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"math"
 	"strconv"
@@ -35,12 +34,7 @@ func openDumps(c Config) source {
 			}
 			b.SetFloat(cell, x.value)
 		}
-		n, err := b.Emit(r.sink, telemetry.Instant{Source: r.now, Received: r.now})
-		r.count += n
-		if err != nil {
-			return fmt.Errorf("%w: %w", errUnsound, err)
-		}
-		return nil
+		return r.emit(b, r.now)
 	}
 	return f
 }

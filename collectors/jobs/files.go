@@ -144,12 +144,7 @@ func openLayouts(c Config) source {
 		if cell, ok := sizes.Cell(own, telemetry.Column{Metric: "topology_edges", Type: telemetry.Uint}); ok {
 			sizes.Set(cell, uint64(len(now)))
 		}
-		n, err := sizes.Emit(r.sink, telemetry.Instant{Source: r.now, Received: r.now})
-		r.count += n
-		if err != nil {
-			return fmt.Errorf("%w: %w", errUnsound, err)
-		}
-		return nil
+		return r.emit(sizes, r.now)
 	}
 	return f
 }

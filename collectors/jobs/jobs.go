@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors"
+	"github.com/quintet-dc/quintet/collectors/book"
 	"github.com/quintet-dc/quintet/collectors/dial"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -143,6 +144,16 @@ func (r *report) drop(why collectors.Reason, n int) {
 	if n > 0 {
 		r.dropped[why] += n
 	}
+}
+
+// emit states what a book has noted, as of an instant.
+func (r *report) emit(b *book.Book, at telemetry.Time) error {
+	n, err := b.Emit(r.sink, telemetry.Instant{Source: at, Received: r.now})
+	r.count += n
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnsound, err)
+	}
+	return nil
 }
 
 // longestText bounds an event's text in bytes.

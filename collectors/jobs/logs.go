@@ -225,12 +225,7 @@ func (j *logJob) take(r *report, x *logLine, old bool) error {
 	}
 	j.set("job_mfu_ratio", j.utilisation(x))
 	j.set("job_tokens_per_second", j.tokens(x, (x.consumed-consumed)/float64(count), rising))
-	n, err := j.book.Emit(r.sink, telemetry.Instant{Source: at, Received: r.now})
-	r.count += n
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnsound, err)
-	}
-	return nil
+	return r.emit(j.book, at)
 }
 
 // set stores a number; NaN is none.

@@ -174,12 +174,7 @@ func (s *ras) tell(r *report, c *communicator) error {
 		}
 	}
 	s.known = now
-	n, err := s.book.Emit(r.sink, telemetry.Instant{Source: r.now, Received: r.now})
-	r.count += n
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnsound, err)
-	}
-	return nil
+	return r.emit(s.book, r.now)
 }
 
 // gpu is where a rank runs; its node where NCCL does not know the device.

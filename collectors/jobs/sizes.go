@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -42,10 +41,5 @@ func (s *sizes) emit(r *report, t *tracker) error {
 			s.book.Set(c, uint64(max(0, x.n)))
 		}
 	}
-	n, err := s.book.Emit(r.sink, telemetry.Instant{Source: r.now, Received: r.now})
-	r.count += n
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUnsound, err)
-	}
-	return nil
+	return r.emit(s.book, r.now)
 }
