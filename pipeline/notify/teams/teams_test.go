@@ -2,7 +2,6 @@ package teams_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -131,19 +130,4 @@ func TestBounds(t *testing.T) {
 		t.Fatalf("%d messages", len(got))
 	}
 	shown(t, s.Requests()[0].Body)
-}
-
-// TestRefusals: a receiver without a valid address is refused, and no address is
-// repeated.
-func TestRefusals(t *testing.T) {
-	for name, c := range map[string]kind.Channel{
-		"no file":      {},
-		"no such file": {URLFile: filepath.Join(t.TempDir(), "no")},
-		"no address":   {URLFile: notifytest.Secret(t, "hidden")},
-		"a template":   {URLFile: notifytest.Secret(t, "http://127.0.0.1/"), Text: text.Config{Title: "{{.Nothing}}"}},
-	} {
-		if _, err := teams.New(c); err == nil || strings.Contains(err.Error(), "hidden") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
