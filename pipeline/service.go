@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -107,12 +108,8 @@ type service struct {
 // have stopped, or a part has failed. Accepted facts are sent to the log, and from
 // there to answers, before the rest stops.
 func Run(ctx context.Context, c Config) error {
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if err := errors.Join(Check(c.File, c.Roles, c.Listener)...); err != nil {
 		return err
 	}

@@ -141,9 +141,7 @@ func (c *scoreCommand) labOptions() (cases.Options, error) {
 		return cases.Options{}, err
 	}
 	o := cases.Options{Engine: config, Workers: c.Workers}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	if o.Cache, err = c.cache(); err != nil {
 		return o, err
 	}

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -73,9 +74,7 @@ type part struct {
 
 // New returns an empty book.
 func New(c Config) *Book {
-	if c.Limit == 0 {
-		c.Limit = DefaultLimit
-	}
+	c.Limit = cmp.Or(c.Limit, DefaultLimit)
 	return &Book{cfg: c, kinds: map[telemetry.Kind]int{}, rows: map[telemetry.Entity]place{}}
 }
 

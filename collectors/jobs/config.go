@@ -197,9 +197,7 @@ func (c Config) withDefaults() Config {
 			c.Name = cmp.Or(u.Host, u.Path)
 		}
 	}
-	if c.Name == "" {
-		c.Name = c.Address
-	}
+	c.Name = cmp.Or(c.Name, c.Address)
 	if c.Name == "" && len(c.Paths) > 0 {
 		c.Name = c.Paths[0]
 	}

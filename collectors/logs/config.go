@@ -121,9 +121,7 @@ func (c Config) withDefaults(g dial.Guard) (Config, error) {
 		c.GPUsFrom = cmp.Or(c.GPUsFrom, "/proc/driver/nvidia/gpus")
 		c.NICsFrom = cmp.Or(c.NICsFrom, "/sys/class/infiniband")
 	}
-	if c.Zone == nil {
-		c.Zone = time.Local
-	}
+	c.Zone = cmp.Or(c.Zone, time.Local)
 	name, err := collectors.NodeName(c.Node)
 	if err != nil {
 		return c, err

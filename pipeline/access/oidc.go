@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,12 +99,8 @@ func (o OIDC) withDefaults() OIDC {
 		o.Scopes = []string{"profile", "email"}
 	}
 	o.Scopes = append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(o.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })...)
-	if o.GroupsClaim == "" {
-		o.GroupsClaim = "groups"
-	}
-	if o.Session == 0 {
-		o.Session = defaultSession
-	}
+	o.GroupsClaim = cmp.Or(o.GroupsClaim, "groups")
+	o.Session = cmp.Or(o.Session, defaultSession)
 	return o
 }
 

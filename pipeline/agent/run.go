@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,8 @@ func Run(ctx context.Context, c Config) error {
 	if c.File.NATS.Embedded {
 		return errors.New("collect: address of the log required: --nats URL and --credentials FILE, or nats.urls and nats.credentials_file in the configuration (or --once --print to see what would be sent)")
 	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	log, err := connect(ctx, c)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):

@@ -1,6 +1,7 @@
 package assist
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -57,9 +58,7 @@ type curve struct {
 }
 
 func (t *tools) getEvidence(ctx context.Context, in evidenceIn) (*told, error) {
-	if in.Points == 0 {
-		in.Points = usualPoints
-	}
+	in.Points = cmp.Or(in.Points, usualPoints)
 	if in.Points < 2 || in.Points > maxPoints {
 		return nil, fmt.Errorf("points: %d: want 2 to %d", in.Points, maxPoints)
 	}

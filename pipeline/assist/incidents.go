@@ -1,6 +1,7 @@
 package assist
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,15 +67,11 @@ type hurt struct {
 }
 
 func (t *tools) listIncidents(ctx context.Context, in listIncidentsIn) (*told, error) {
-	if in.Limit == 0 {
-		in.Limit = usualListed
-	}
+	in.Limit = cmp.Or(in.Limit, usualListed)
 	if in.Limit < 1 || in.Limit > maxListed {
 		return nil, fmt.Errorf("limit: %d: want 1 to %d", in.Limit, maxListed)
 	}
-	if in.State == "" {
-		in.State = explain.StateOpen
-	}
+	in.State = cmp.Or(in.State, explain.StateOpen)
 	var got struct {
 		Incidents []explain.Incident `json:"incidents"`
 		Truncated bool               `json:"truncated"`

@@ -63,9 +63,7 @@ type tools struct {
 
 // New returns a server with all tools.
 func New(c Config) *mcp.Server {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	s := mcp.NewServer(&mcp.Implementation{Name: "quintet", Title: "Quintet", Version: cmp.Or(c.Version, "0")},
 		&mcp.ServerOptions{Instructions: instructions, Logger: quiet(c.Logger), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	t := &tools{cfg: c, replaying: make(chan struct{}, 1)}

@@ -1,6 +1,7 @@
 package assist
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -105,9 +106,7 @@ type edge struct {
 }
 
 func (t *tools) getTopology(ctx context.Context, in topologyIn) (*told, error) {
-	if in.Hops == 0 {
-		in.Hops = 1
-	}
+	in.Hops = cmp.Or(in.Hops, 1)
 	if in.Hops < 1 || in.Hops > 4 {
 		return nil, fmt.Errorf("hops: %d: want 1 to 4", in.Hops)
 	}

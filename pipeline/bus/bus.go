@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -54,21 +55,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Grid == 0 {
-		c.Grid = DefaultGrid
-	}
-	if c.Retain == 0 {
-		c.Retain = DefaultRetain
-	}
-	if c.Copies == 0 {
-		c.Copies = 1
-	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Grid = cmp.Or(c.Grid, DefaultGrid)
+	c.Retain = cmp.Or(c.Retain, DefaultRetain)
+	c.Copies = cmp.Or(c.Copies, 1)
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

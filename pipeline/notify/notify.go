@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -84,24 +85,16 @@ func (c Config) withDefaults() Config {
 	if len(c.Retries) == 0 {
 		c.Retries = retries[:]
 	}
-	if c.Margin == 0 {
-		c.Margin = defaultMargin
-	}
-	if c.Grace == 0 {
-		c.Grace = defaultGrace
-	}
+	c.Margin = cmp.Or(c.Margin, defaultMargin)
+	c.Grace = cmp.Or(c.Grace, defaultGrace)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
 	if c.Random == nil {
 		c.Random = mathrand.Float64
 	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

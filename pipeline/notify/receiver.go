@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -83,12 +84,8 @@ const (
 )
 
 func (r Receiver) withDefaults() Receiver {
-	if r.Timeout == 0 {
-		r.Timeout = defaultTimeout
-	}
-	if r.Concurrent == 0 {
-		r.Concurrent = defaultConcurrent
-	}
+	r.Timeout = cmp.Or(r.Timeout, defaultTimeout)
+	r.Concurrent = cmp.Or(r.Concurrent, defaultConcurrent)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/outbox/spill"
 	"github.com/quintet-dc/quintet/pipeline/outbox/thin"
@@ -77,27 +79,15 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	if c.MemoryBytes == 0 {
-		c.MemoryBytes = 4 << 20
-	}
-	if c.SpillBytes == 0 {
-		c.SpillBytes = 256 << 20
-	}
-	if c.Renew == 0 {
-		c.Renew = 5 * time.Minute
-	}
-	if c.RenewBytes == 0 {
-		c.RenewBytes = 16 << 20
-	}
-	if c.Flush == 0 {
-		c.Flush = 5 * time.Second
-	}
+	c.MemoryBytes = cmp.Or(c.MemoryBytes, 4<<20)
+	c.SpillBytes = cmp.Or(c.SpillBytes, 256<<20)
+	c.Renew = cmp.Or(c.Renew, 5*time.Minute)
+	c.RenewBytes = cmp.Or(c.RenewBytes, 16<<20)
+	c.Flush = cmp.Or(c.Flush, 5*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

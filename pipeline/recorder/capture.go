@@ -86,9 +86,7 @@ func Capture(ctx context.Context, c CaptureConfig) (*Captured, error) {
 	if c.Tape == nil || c.Writer == nil {
 		return nil, errors.New("capture: want a tape and a writer")
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	k := &capture{CaptureConfig: c, out: &Captured{}, gate: grants.NewGate()}
 	if err := k.run(ctx); err != nil {
 		return k.out, fmt.Errorf("capture: %w", err)

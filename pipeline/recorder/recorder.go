@@ -1,10 +1,10 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -58,9 +58,7 @@ func (c Config) withDefaults() Config {
 	if c.Site.Grid == 0 {
 		c.Site = telemetry.DefaultSiteConfig()
 	}
-	if c.Catalogue == nil {
-		c.Catalogue = telemetry.DefaultCatalogue()
-	}
+	c.Catalogue = cmp.Or(c.Catalogue, telemetry.DefaultCatalogue())
 	if c.Concurrent <= 0 {
 		c.Concurrent = 2
 	}
@@ -76,12 +74,8 @@ func (c Config) withDefaults() Config {
 	if c.Points <= 0 {
 		c.Points = 2000
 	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

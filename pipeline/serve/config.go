@@ -1,10 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -117,15 +117,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Listen == "" {
-		c.Listen = DefaultListen
-	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	c.Listen = cmp.Or(c.Listen, DefaultListen)
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if tape, ok := c.Bus.(recorder.Tape); ok && c.Tape == nil {
 		c.Tape = tape
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,18 +84,12 @@ func (c Config) withDefaults() Config {
 	if c.MaxSeries <= 0 {
 		c.MaxSeries = DefaultMaxSeries
 	}
-	if c.Catalogue == nil {
-		c.Catalogue = telemetry.DefaultCatalogue()
-	}
+	c.Catalogue = cmp.Or(c.Catalogue, telemetry.DefaultCatalogue())
 	if c.Lateness == (telemetry.Lateness{}) {
 		c.Lateness = telemetry.DefaultLateness()
 	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

@@ -1,6 +1,7 @@
 package ticker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,24 +55,16 @@ type Config struct {
 const defaultPatience = 15 * time.Second
 
 func (c Config) withDefaults() Config {
-	if c.Grid == 0 {
-		c.Grid = bus.DefaultGrid
-	}
+	c.Grid = cmp.Or(c.Grid, bus.DefaultGrid)
 	if c.Lateness == (telemetry.Lateness{}) {
 		c.Lateness = telemetry.DefaultLateness()
 	}
-	if c.Patience == 0 {
-		c.Patience = defaultPatience
-	}
+	c.Patience = cmp.Or(c.Patience, defaultPatience)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

@@ -1,6 +1,7 @@
 package alertmanager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ func New(c Config) (*Alertmanager, error) {
 }
 
 func build(c Config) (*Alertmanager, error) {
-	if c.Resend == 0 {
-		c.Resend = defaultResend
-	}
+	c.Resend = cmp.Or(c.Resend, defaultResend)
 	a := &Alertmanager{c: c, known: map[string][]alert{}, ended: map[string]int{}}
 	if len(c.URLs) == 0 || len(c.URLs) > maxPeers {
 		return nil, fmt.Errorf("urls: %d: want those of all peers, %d at most", len(c.URLs), maxPeers)

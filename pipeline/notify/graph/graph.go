@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -62,7 +61,7 @@ type found struct {
 // that it knows.
 func New(a Asker, now func() time.Time, log *slog.Logger) *Graph {
 	if log == nil {
-		log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		log = slog.New(slog.DiscardHandler)
 	}
 	if now == nil {
 		now = time.Now

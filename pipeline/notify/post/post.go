@@ -31,9 +31,7 @@ func New(c Config) (*Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -106,12 +106,8 @@ func New(c Config) (*Raiser, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Metrics == nil {
-		c.Metrics = metrics.NewSet()
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, unheard: unheard(c.Site).group, wake: make(chan struct{}, 1),
 		count: counts{raised: c.Metrics.GetOrCreateCounter(`quintet_alerts_revisions_total`),
 			full:     c.Metrics.GetOrCreateCounter(`quintet_alerts_dropped_total{reason="full"}`),

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -48,7 +47,7 @@ type Book struct {
 // NewBook returns a book that knows nothing until Run runs.
 func NewBook(b bus.Buckets, log *slog.Logger) *Book {
 	if log == nil {
-		log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		log = slog.New(slog.DiscardHandler)
 	}
 	return &Book{bucket: bus.NewFollower(b, bus.Silences, log), log: log, byID: map[string]Silence{}, changed: make(chan struct{})}
 }
