@@ -69,8 +69,7 @@ func (c *client) judgeBasic(a answer, status int) answer {
 		c.basic.accepted = false
 	default:
 		c.basic = basic{}
-		c.refused = min(max(c.locked, 2*c.refused), loginMost)
-		c.loginAt = c.clock().Add(c.refused)
+		c.backOff()
 		a = failed(collectors.Denied, "basic authentication of %s: status %d", c.basic.user, status)
 		a.away = true
 	}

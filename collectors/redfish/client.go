@@ -275,8 +275,7 @@ func (c *client) session(ctx context.Context, user, password string, patience ti
 	if err != nil {
 		a := c.failure(err)
 		if a.timeout { // what it made of that takes a place until it forgets it
-			c.refused = min(max(c.locked, 2*c.refused), loginMost)
-			c.loginAt = c.clock().Add(c.refused)
+			c.backOff()
 		}
 		return a
 	}
@@ -301,11 +300,16 @@ func (c *client) session(ctx context.Context, user, password string, patience ti
 		a.err = fmt.Errorf("login: %w", a.err)
 		return a
 	}
-	c.refused = min(max(c.locked, 2*c.refused), loginMost)
-	c.loginAt = c.clock().Add(c.refused)
+	c.backOff()
 	a := failed(collectors.Denied, "login of %s: status %d", user, resp.StatusCode)
 	a.away = true
 	return a
+}
+
+// backOff delays the next login, by more from time to time.
+func (c *client) backOff() {
+	c.refused = min(max(c.locked, 2*c.refused), loginMost)
+	c.loginAt = c.clock().Add(c.refused)
 }
 
 // place is the path of a session: of the header, which may be a whole address,

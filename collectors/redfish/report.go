@@ -61,7 +61,7 @@ func readReport(doc map[string]any) *report {
 
 // parseTime reads a time as Redfish writes it; zero where it is invalid.
 func parseTime(s string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z07:00", "2006/01/02T15:04:05Z07:00"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006/01/02T15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t
 		}

@@ -169,12 +169,8 @@ func (b *Book) set(w http.ResponseWriter, name string, x any, life time.Duration
 	if err != nil {
 		return err
 	}
-	nonce := make([]byte, seal.NonceSize())
-	if _, err := rand.Read(nonce); err != nil {
-		return err
-	}
 	called, https := b.cookie(name)
-	http.SetCookie(w, &http.Cookie{Name: called, Value: base64.RawURLEncoding.EncodeToString(seal.Seal(nonce, nonce, body, []byte(name))), Path: "/",
+	http.SetCookie(w, &http.Cookie{Name: called, Value: base64.RawURLEncoding.EncodeToString(seal.Seal(nil, nil, body, []byte(name))), Path: "/",
 		MaxAge: int(life.Seconds()), Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 	return nil
 }
@@ -194,10 +190,7 @@ func (b *Book) get(r *http.Request, name string, into any) error {
 	if err != nil {
 		return err
 	}
-	if len(sealed) < seal.NonceSize() {
-		return errors.New("too short")
-	}
-	body, err := seal.Open(nil, sealed[:seal.NonceSize()], sealed[seal.NonceSize():], []byte(name))
+	body, err := seal.Open(nil, nil, sealed, []byte(name))
 	if err != nil {
 		return err
 	}
@@ -209,5 +202,5 @@ func (b *Book) seal() (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cipher.NewGCM(block)
+	return cipher.NewGCMWithRandomNonce(block) // before what it seals
 }
