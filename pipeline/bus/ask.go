@@ -102,7 +102,7 @@ func (b *Bus) answerer() (*nats.Conn, error) {
 	if b.replies != nil {
 		return b.replies, nil
 	}
-	security, err := securityOptions(b.answering, b.cfg.TLS)
+	security, err := securityOptions(b.answering)
 	if err != nil {
 		return nil, err
 	}

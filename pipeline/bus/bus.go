@@ -3,7 +3,6 @@ package bus
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,7 +42,6 @@ type Config struct {
 	// certificates of the authority that signs the servers', too (what enrolling
 	// writes). Empty means none.
 	Credentials []byte
-	TLS         *tls.Config // nil: what Credentials and the system say
 
 	Grid        telemetry.Duration // of ticks; it numbers them. 1 s
 	Retain      time.Duration      // how long the log is kept. 1 h
@@ -212,7 +210,7 @@ func (b *Bus) options() ([]nats.Option, error) {
 		nats.ClosedHandler(func(*nats.Conn) { b.stateChanged(true) }),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.asyncError(sub, err) }),
 	)
-	more, err := securityOptions(b.cfg.Credentials, b.cfg.TLS)
+	more, err := securityOptions(b.cfg.Credentials)
 	return append(opts, more...), err
 }
 

@@ -22,23 +22,16 @@ const (
 	maxKey         = 100
 )
 
-// securityOptions turns the content of a credentials file and a TLS
-// configuration into options of a connection.
-func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, error) {
+// securityOptions turns the content of a credentials file into options of a
+// connection.
+func securityOptions(credentials []byte) ([]nats.Option, error) {
 	var opts []nats.Option
 	roots, err := authorities(credentials)
 	if err != nil {
 		return nil, err
 	}
-	if config == nil && roots != nil {
-		config = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	if config != nil {
-		if config.RootCAs == nil {
-			config = config.Clone()
-			config.RootCAs = roots
-		}
-		opts = append(opts, nats.Secure(config))
+	if roots != nil {
+		opts = append(opts, nats.Secure(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}))
 	}
 	if len(credentials) == 0 {
 		return opts, nil
@@ -55,7 +48,7 @@ func securityOptions(credentials []byte, config *tls.Config) ([]nats.Option, err
 // connection can be made with.
 func CheckCredentials(credentials []byte) error {
 	first, _ := splitCredentials(credentials)
-	if _, err := securityOptions(first, nil); err != nil {
+	if _, err := securityOptions(first); err != nil {
 		return err
 	}
 	_, err := newSigner(first)

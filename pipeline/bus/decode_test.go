@@ -128,7 +128,7 @@ func FuzzCredentials(f *testing.F) {
 		if user, err := userOf(b); err == nil && strings.ContainsAny(user, ".*> ") {
 			t.Fatalf("user %q", user)
 		}
-		_, _ = securityOptions(b, nil)
+		_, _ = securityOptions(b)
 	})
 }
 
