@@ -403,7 +403,7 @@ func TestADeadDeliveryIsTriedAgain(t *testing.T) {
 		x := trouble{id: "inc-x", root: "port:leaf1/p1"}
 		x.say(t, m, opened)
 		<-time.After(100 * time.Hour)
-		dead, err := notify.Dead(t.Context(), m)
+		dead, err := deadOf(t.Context(), m)
 		if err != nil || len(dead) != 1 || dead[0].ID() != "inc-x.ops" {
 			t.Fatalf("%+v, %v", dead, err)
 		}

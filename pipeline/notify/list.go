@@ -41,12 +41,3 @@ func Deliveries(ctx context.Context, b Bus) ([]Delivery, error) {
 		}
 	}
 }
-
-// Dead returns the deliveries that were given up after all retries, or because
-// the receiver was gone, and that nothing newer has replaced.
-func Dead(ctx context.Context, b Bus) ([]Delivery, error) {
-	all, err := Deliveries(ctx, b)
-	return slices.DeleteFunc(all, func(d Delivery) bool {
-		return !d.IsDead()
-	}), err
-}

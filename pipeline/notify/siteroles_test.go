@@ -49,7 +49,7 @@ func TestWhatThePageAsksForByRole(t *testing.T) {
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for ctx := within(t, 30*time.Second); ; {
-		dead, err := notify.Dead(ctx, web)
+		dead, err := deadOf(ctx, web)
 		if err != nil {
 			t.Fatal(err)
 		}

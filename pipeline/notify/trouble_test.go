@@ -92,7 +92,7 @@ func TestGoneDisablesTheReceiverUntilItIsConfiguredOtherwise(t *testing.T) {
 		in.say(t, m, resolved)
 		told(t, e, "inc-a.2", "inc-a.3") // open when it came back, and what came then
 		stop()
-		dead, err := notify.Dead(t.Context(), m)
+		dead, err := deadOf(t.Context(), m)
 		if err != nil || len(dead) != 1 || dead[0].Incident != "inc-old" || dead[0].Outcome != notify.OutcomeGone || dead[0].Status != 410 {
 			t.Errorf("%+v, %v", dead, err)
 		}

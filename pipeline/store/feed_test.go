@@ -120,11 +120,7 @@ func (s *site) read() map[string][]sample {
 	set := q.Select(s.t.Context(), true, nil, labels.MustNewMatcher(labels.MatchNotEqual, label.Kind, ""))
 	for set.Next() {
 		x := set.At()
-		e, err := label.EntityOf(x.Labels())
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		name := fmt.Sprintf("%s %s", e, x.Labels().Get(model.MetricNameLabel))
+		name := fmt.Sprintf("%s %s", label.About(x.Labels().Map()), x.Labels().Get(model.MetricNameLabel))
 		for it := x.Iterator(nil); it.Next() != chunkenc.ValNone; {
 			at, v := it.At()
 			out[name] = append(out[name], sample{at - millis(t0), v})

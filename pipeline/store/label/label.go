@@ -64,12 +64,6 @@ func Entity(e telemetry.Entity, add func(name, value string)) {
 	add(string(e.Kind), decoded(e.Name))
 }
 
-// EntityOf returns the entity that labels refer to.
-func EntityOf(l labels.Labels) (telemetry.Entity, error) {
-	e := telemetry.Entity{Kind: telemetry.Kind(l.Get(Kind)), Name: l.Get(Name)}
-	return e, e.Validate()
-}
-
 // About returns the entity that the labels of an alert refer to: that of kind and
 // name; else the innermost entity whose parts are all present, as left by a rule
 // that aggregates; else the process that reports about itself.
