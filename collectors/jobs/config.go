@@ -26,9 +26,6 @@ const (
 	typeDumps = "nccl_inspector"
 )
 
-// maxLabel bounds names, in bytes.
-const maxLabel = 120
-
 // Config is one entry of "collectors: jobs:".
 type Config struct {
 	// Type is the type of the source that is read.

@@ -60,7 +60,6 @@ const (
 	rankNarrow
 	rankPMA
 	rankWide
-	rankPhysical
 )
 
 // vocabulary is every name that is known, made once for a collector.

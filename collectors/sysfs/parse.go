@@ -98,11 +98,8 @@ var (
 	physicalStates = []string{"", "Sleep", "Polling", "Disabled", "PortConfigurationTraining", "LinkUp", "LinkErrorRecovery", "Phy Test"}
 )
 
-// The states that this package acts on.
-const (
-	stateActive = 4
-	physicalUp  = 5
-)
+// stateActive is the state that this package acts on.
+const stateActive = 4
 
 func firstLine(b []byte) []byte {
 	b = trim(b)
