@@ -53,7 +53,7 @@ func (e *signals) movedApart(s *signal, x gauge, seen telemetry.Time) bool {
 	s.before, s.beside = stats.Median(before), stats.Median(distances)
 	s.apart = s.now - others - s.beside
 	s.first = s.apart
-	return x.clue.Strength(s.apart) == 1 && !s.withOthers()
+	return x.feature.Strength(s.apart) == 1 && !s.withOthers()
 }
 
 // withOthers reports whether the siblings of a gauge that is apart from them went

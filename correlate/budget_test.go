@@ -46,7 +46,7 @@ rank:train/{0..3}  rank_comm_wait_seconds      0.3x*
 rank:train/{0..3}  rank_comm_transfer_seconds  0.6x*
 %s
 -- want --
-no incident hurts=job:other
+no incident degrades=job:other
 others allowed
 `, seconds, steps, more)
 }

@@ -126,14 +126,14 @@ type corroboration struct {
 func (b corroboration) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {
-	case s == nil || !s.Witness || s.Expect == explain.ExpectBenign:
+	case s == nil || !s.Corroborates || s.Expect == explain.ExpectBenign:
 		return false
 	case a.Entity == b.job && !a.Complete():
 		return false
-	case b.slight && s.Domain == telemetry.Network && !s.WitnessAtOnce:
+	case b.slight && s.Domain == telemetry.Network && !s.CorroboratesAtOnce:
 		return false
 	}
-	return !b.inProgress || s.WitnessAtOnce || a.Values[explain.SureDose] >= outweighs
+	return !b.inProgress || s.CorroboratesAtOnce || a.Values[explain.ExplainedLowerBound] >= outweighs
 }
 
 // located returns the entity of the first of the answers, and the confidence that
@@ -191,7 +191,7 @@ func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
 	return !j.Serves() && j.Degradation.Steps >= acceptAfter && j.LastEnd.Sub(j.Degradation.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
 }
 
-// expected returns what an occurrence of a signature is (design A8): an incident, a
+// expected returns what an occurrence of a signature is: an incident, a
 // risk or benign.
 func (e *sight) expected(signature string) explain.Expect {
 	for i := range e.cfg.Signatures {
@@ -303,7 +303,7 @@ const (
 	onsetSamples = 4
 )
 
-// worstClock is from when on a clock that is off is a blind spot (design A1).
+// worstClock is from when on a clock that is off is a blind spot.
 const worstClock = telemetry.Duration(1e9)
 
 // onset finds when a series rose above a level: the change point of being above it,

@@ -55,7 +55,7 @@ job:a  job_step_seconds  %[6]s 3~1%%x%[7]d
 job:b  job_step_seconds  %[6]s 3~1%%x%[7]d
 
 -- want --
-incident opened pfc-storm root=nic:h2/nic0 hurts=job:a
+incident opened pfc-storm root=nic:h2/nic0 degrades=job:a
 `, seconds, at[0], idle, pause, queue, strings.TrimSpace(steps), rest)
 }
 

@@ -43,8 +43,8 @@ func TestTheEndOfADegradationIsNotLookedAtForItsCause(t *testing.T) {
 // on a root is the second one's, though no instrument sees how much that explains. A loss
 // that has not grown is shared by what is measured.
 func TestAGrownLossHasASecondRoot(t *testing.T) {
-	measured := explain.Answer{Signature: &explain.Signature{Domain: telemetry.Cooling, Clues: []explain.Clue{{Measure: explain.Dose}}},
-		Values: explain.Values{explain.Dose: 0.01}}
+	measured := explain.Answer{Signature: &explain.Signature{Domain: telemetry.Cooling, Features: []explain.Feature{{Measure: explain.Explained}}},
+		Values: explain.Values{explain.Explained: 0.01}}
 	for name, x := range map[string]struct{ step, first, second float64 }{
 		"as it was": {4, 1, 0.01}, "four times as long": {7, 0.25, 0.75},
 	} {
@@ -154,8 +154,8 @@ func TestWhatHasStoppedDoesNotLoseMore(t *testing.T) {
 		e := assemble(Config{})
 		c := settledCase()
 		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", times: settledAfter, then: lost(&explain.Evidence{Degradation: x.then}), loss: lost(&explain.Evidence{Degradation: x.then})}
-		best := &explain.Answer{Entity: gpuOf("n2/0"), Values: explain.Values{explain.ClockDose: 1},
-			Signature: &explain.Signature{Name: "cold-plate", Clues: []explain.Clue{{Name: "slower-clock", Measure: explain.ClockDose}}}}
+		best := &explain.Answer{Entity: gpuOf("n2/0"), Values: explain.Values{explain.ClockExplained: 1},
+			Signature: &explain.Signature{Name: "cold-plate", Features: []explain.Feature{{Name: "slower-clock", Measure: explain.ClockExplained}}}}
 		next := &explain.Incident{Root: explain.Root{Entity: best.Entity, Signature: "cold-plate", Confidence: 0.999}}
 		if got := e.incidents.both(c, &explain.Evidence{Degradation: x.now}, best, next); got != x.want {
 			t.Errorf("%s: two faults: %v", name, got)

@@ -10,8 +10,8 @@ import (
 )
 
 // incidentID is the permanent name of an incident: a hash over the site, what
-// triggered it, the first affected job or risk entity, and the grid that opened it
-// (design A5). Two engines over the same log produce the same name.
+// triggered it, the first affected job or risk entity, and the grid that opened it.
+// Two engines over the same log produce the same name.
 func incidentID(site, trigger string, subject telemetry.Entity, opened telemetry.Time) string {
 	h := sha256.Sum256([]byte(site + "\x00" + trigger + "\x00" + subject.String() + "\x00" + opened.String()))
 	return "inc-" + hex.EncodeToString(h[:8])

@@ -34,7 +34,7 @@ but 1s port:tor/p{0,1,3} port_pfc_tx_pause_seconds_total       0 +0x180 (+0x3 +0
 but 1s nic:h{0,1,3}/nic0 port_pfc_rx_pause_seconds_total       0 +0x180 (+0x3 +0.45x6)x*
 
 -- want --
-incident opened slow-receiver root=nic:h2/nic0 hurts=job:a
+incident opened slow-receiver root=nic:h2/nic0 degrades=job:a
 `
 
 // TestStepsAreInferred: a job that reports nothing is seen to be slower all the
@@ -75,7 +75,7 @@ job:a runs node:h{i=0..3} rank={i}
 1s port:tor/p{0..3} port_{tx,rx}_bytes_total 0 (+2e9~50%)x600 (+1.2e9~50%)x*
 
 -- want --
-incident opened * hurts=job:a
+incident opened * degrades=job:a
 `
 
 // TestAJobWithoutARhythmIsWatched: equal amounts of its traffic are compared, and

@@ -44,7 +44,7 @@ func (e *risks) investigated(s *supported, jobs []telemetry.Entity, known []*exp
 // follows reports whether a degradation may be due to links with such a signature: they
 // went down a little before it, or do so again and again.
 func (e *risks) follows(onset, by telemetry.Interval, signature string) bool {
-	again := slices.ContainsFunc(e.linkClues(signature), func(c *explain.Clue) bool { return c.Measure == explain.WentDown })
+	again := slices.ContainsFunc(e.linkFeatures(signature), func(c *explain.Feature) bool { return c.Measure == explain.WentDown })
 	return onset.Latest >= by.Earliest.Add(-inStep) && (again || onset.Earliest <= by.Latest.Add(coincides))
 }
 
@@ -121,18 +121,18 @@ func (e *risks) takeLinks(root *explain.Root, since telemetry.Interval, g teleme
 }
 
 // ofLinks reports whether a signature's precursor is what links show that are down, and
-// linkClues returns the features of that.
-func (e *risks) ofLinks(signature string) bool { return len(e.linkClues(signature)) > 0 }
+// linkFeatures returns the features of that.
+func (e *risks) ofLinks(signature string) bool { return len(e.linkFeatures(signature)) > 0 }
 
-func (e *risks) linkClues(signature string) (clues []*explain.Clue) {
+func (e *risks) linkFeatures(signature string) (features []*explain.Feature) {
 	s := e.signature(signature)
 	if s == nil {
 		return nil
 	}
 	for _, c := range s.Foretells() {
 		if c.OfLinks() {
-			clues = append(clues, c)
+			features = append(features, c)
 		}
 	}
-	return clues
+	return features
 }

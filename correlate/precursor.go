@@ -33,7 +33,7 @@ const (
 type foretold struct {
 	metric, load telemetry.MetricName
 	kind         signalKind
-	clue         *explain.Clue
+	feature      *explain.Feature
 }
 
 // gauge is a slot of the window that a precursor reads.
@@ -47,7 +47,7 @@ func (s *signal) gauge() bool { return s.kind == stepSignal || s.kind == apartSi
 
 // foretells returns the feature of a signature's precursor that a signal is of; nil
 // where it is of none.
-func (s *signal) foretells(sig *explain.Signature) *explain.Clue {
+func (s *signal) foretells(sig *explain.Signature) *explain.Feature {
 	if !s.gauge() && s.kind != linkSignal {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s *signal) foretells(sig *explain.Signature) *explain.Clue {
 }
 
 // shows reports whether a signal of links is of a feature.
-func (s *signal) shows(c *explain.Clue) bool { return s.text == string(c.Measure) }
+func (s *signal) shows(c *explain.Feature) bool { return s.text == string(c.Measure) }
 
 // signalSteps looks at the gauges of precursors that have a fresh sample in grid g.
 func (e *signals) signalSteps(g telemetry.Time) {
@@ -181,7 +181,7 @@ func (e *signals) stepped(x gauge, seen telemetry.Time, v float64) bool {
 		return e.outside(x.slot, seen, 0, v, 1, itself)
 	}
 	was, ok := e.window.At(x.slot, floor(seen.Add(-holdOff), e.cfg.Grid))
-	return ok && x.clue.Strength(v-was) >= halfThere && e.outside(x.slot, seen.Add(-holdOff), leastSpan, v, 0, itself)
+	return ok && x.feature.Strength(v-was) >= halfThere && e.outside(x.slot, seen.Add(-holdOff), leastSpan, v, 0, itself)
 }
 
 // outside reports whether v is outside the range of what read makes of the samples of
@@ -286,7 +286,7 @@ func surest(all []supported) (out []supported) {
 
 // weigh returns how sure a signature is of a root by a signal: by the feature that
 // foretells it, if any, else by all of its features.
-func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Clue, root telemetry.Entity) (confidence float64, values explain.Values, ok bool) {
+func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Feature, root telemetry.Entity) (confidence float64, values explain.Values, ok bool) {
 	read := e.riskReader(root, s)
 	switch {
 	case foretells == nil:

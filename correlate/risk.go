@@ -121,12 +121,12 @@ func (e *risks) troubles() []supported {
 // supports returns the trouble that a signal shows by a signature, where it is the
 // surest of several roots; one without confidence where it shows none.
 func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
-	clue := s.foretells(sig)
-	if clue == nil && (s.kind == linkSignal || sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
+	feature := s.foretells(sig)
+	if feature == nil && (s.kind == linkSignal || sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
 		return best
 	}
 	for _, root := range e.rootsOf(sig, s.series.Entity) {
-		confidence, values, ok := e.weigh(s, sig, clue, root)
+		confidence, values, ok := e.weigh(s, sig, feature, root)
 		if e.openRisk(root, sig.Name) != nil {
 			confidence, ok = max(confidence, riskSure), true
 		}
@@ -166,8 +166,8 @@ const maxRoots = 16
 // riskReader reads a signature's features for a root outside any case: the signal's
 // value where the feature reads the same series, else the current values of the
 // root's own series.
-func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Clue) (float64, bool) {
-	return func(c *explain.Clue) (float64, bool) {
+func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Feature) (float64, bool) {
+	return func(c *explain.Feature) (float64, bool) {
 		r := c.Reading
 		switch {
 		case s.kind == linkSignal && s.shows(c):

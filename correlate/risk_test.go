@@ -27,7 +27,7 @@ func risky(t *testing.T) []explain.Signature {
 		r.Of = explain.OfRoot
 		s := explain.Signature{Name: name, Domain: telemetry.Power, Expect: explain.ExpectRisk, Roots: []telemetry.Kind{root}, Prior: -2,
 			Sentence: name + " at {root}.", Actions: []explain.ActionTemplate{{Kind: "call", Target: "root", Text: "Look at {root}."}},
-			Clues: []explain.Clue{{Name: name, Reading: &r, None: none, Full: full, For: 4, Against: -6, Required: true, Why: "{value}"}}}
+			Features: []explain.Feature{{Name: name, Reading: &r, None: none, Full: full, For: 4, Against: -6, Required: true, Why: "{value}"}}}
 		return s
 	}
 	wet := sign("leak", telemetry.Loop, explain.Reading{Metric: "leak_detected"}, 0, 1)

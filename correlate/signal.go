@@ -104,7 +104,7 @@ func (e *signals) heed() *heeded {
 				}
 				f := foretold{metric: c.Reading.Metric, kind: stepSignal}
 				if c.Reading.Take == explain.TakePeers {
-					f.kind, f.load, f.clue = apartSignal, s.Precursor.Load, c
+					f.kind, f.load, f.feature = apartSignal, s.Precursor.Load, c
 				}
 				if !slices.Contains(h.foretell, f) {
 					h.foretell = append(h.foretell, f)

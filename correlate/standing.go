@@ -36,15 +36,15 @@ func (e *examiner) gauged(c *explain.Candidate) {
 			continue
 		}
 		for k := range e.cfg.Signatures {
-			clue := s.foretells(&e.cfg.Signatures[k])
-			if clue == nil {
+			feature := s.foretells(&e.cfg.Signatures[k])
+			if feature == nil {
 				continue
 			}
-			if _, seen := c.Values[clue.Key()]; seen {
+			if _, seen := c.Values[feature.Key()]; seen {
 				continue
 			}
-			if x, ok := s.read(clue.Reading); ok {
-				c.Values[clue.Key()] = x
+			if x, ok := s.read(feature.Reading); ok {
+				c.Values[feature.Key()] = x
 			}
 		}
 	}
@@ -60,8 +60,8 @@ func (e *examiner) cut(c *explain.Candidate, since telemetry.Time) {
 			continue
 		}
 		for k := range e.cfg.Signatures {
-			if clue := s.foretells(&e.cfg.Signatures[k]); clue != nil && clue.Reading == nil {
-				c.Values[clue.Key()] = max(c.Values[clue.Key()], s.now)
+			if feature := s.foretells(&e.cfg.Signatures[k]); feature != nil && feature.Reading == nil {
+				c.Values[feature.Key()] = max(c.Values[feature.Key()], s.now)
 			}
 		}
 	}

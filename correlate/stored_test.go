@@ -36,7 +36,7 @@ job:b              job_step_seconds        4~1%x26 6~1%x*
 job:b              job_data_wait_seconds   0.02~5%x26 2~5%x*
 
 -- want --
-incident opened storage-slow root=storage:lustre0 hurts=job:a
+incident opened storage-slow root=storage:lustre0 degrades=job:a
 `
 
 // TestOneStorageIsOneIncident: whichever job feels it first and before its

@@ -134,8 +134,7 @@ func lengths(steps []jobs.Step) []float64 {
 }
 
 // Live returns the open incidents as of the last judgement: under the number of
-// the last published revision, with the fields that are refreshed without one
-// (design A5). They share nothing with the engine that it writes again, but
+// the last published revision, with the fields that are refreshed without one. They share nothing with the engine that it writes again, but
 // slices that it may read.
 func (e *Engine) Live() []explain.Incident {
 	out := []explain.Incident{}

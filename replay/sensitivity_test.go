@@ -42,9 +42,9 @@ func TestThresholdsHaveRoom(t *testing.T) {
 func moved(sigs []explain.Signature, factor float64) []explain.Signature {
 	out := slices.Clone(sigs)
 	for i := range out {
-		out[i].Clues = slices.Clone(out[i].Clues)
-		for k := range out[i].Clues {
-			c := &out[i].Clues[k]
+		out[i].Features = slices.Clone(out[i].Features)
+		for k := range out[i].Features {
+			c := &out[i].Features[k]
 			c.None, c.Full = c.None*factor, c.Full*factor
 		}
 	}

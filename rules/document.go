@@ -13,15 +13,15 @@ import (
 //go:generate go test . -run TestTheDocIsCurrent -update
 
 // WriteDoc writes the page that lists the signatures, by domain and name, and
-// the measures that clues may use. Equal sets give equal pages.
+// the measures that features may use. Equal sets give equal pages.
 func WriteDoc(w io.Writer, sigs []explain.Signature) error {
 	p := &page{w: w}
 	p.f("<!-- Written from rules/signatures by `make generate`. Do not edit. -->\n\n# Signatures\n\n")
-	p.f("A signature is a named fault as data: what speaks for it, what speaks against it, which metrics it needs to be told " +
-		"from its look-alikes, and what to do. A clue is a [measure](#measures) or a [reading](#readings) of the candidate root or of " +
-		"what stands around it. It adds *for* to the candidate's " +
+	p.f("A signature is a named fault as data: the evidence for it, the evidence against it, which metrics are needed to distinguish it " +
+		"from its look-alikes, and what to do. A feature is a [measure](#measures) or a [reading](#readings) of the candidate root or of " +
+		"what is around it. It adds *for* to the candidate's " +
 		"log-odds at or beyond *full*, *against* at or before *none*, and a mix in between; *none* above *full* means that less " +
-		"is more. A required clue that is absent or cannot be seen rules the signature out. A clue with roots of its own is asked of those alone.\n\n")
+		"is more. A required feature that is absent or cannot be seen rules the signature out. A feature with roots of its own applies to those alone.\n\n")
 	p.index(sigs)
 	for _, d := range telemetry.Domains() {
 		if !slices.ContainsFunc(sigs, func(s explain.Signature) bool { return s.Domain == d }) {
@@ -65,20 +65,20 @@ func (p *page) index(sigs []explain.Signature) {
 	p.f("\n")
 }
 
-// attests returns the evidence that an incident needs in addition to a signature
+// needed returns the evidence that an incident needs in addition to a signature
 // that corroborates.
-func attests(s *explain.Signature) string {
-	step, slight := "that has ended ", ", or several that are a little slow, are"
+func needed(s *explain.Signature) string {
+	step, several := "that has ended ", ", or several that are a little slow, are"
 	switch {
-	case s.WitnessAtOnce:
+	case s.CorroboratesAtOnce:
 		step = ""
-	case slices.ContainsFunc(s.Clues, func(c explain.Clue) bool { return c.Measure == explain.Dose }):
+	case slices.ContainsFunc(s.Features, func(c explain.Feature) bool { return c.Measure == explain.Explained }):
 		step = "that has ended (or goes on, where traffic waits there as it did not before) "
 	}
 	if s.Domain == telemetry.Network {
-		slight = " is"
+		several = " is"
 	}
-	return fmt.Sprintf("One certainly slow step %sbeside it%s enough to open an incident.", step, slight)
+	return fmt.Sprintf("One certainly slow step %sin addition to it%s enough to open an incident.", step, several)
 }
 
 func (p *page) signature(s *explain.Signature) {
@@ -93,22 +93,22 @@ func (p *page) signature(s *explain.Signature) {
 	if s.Together {
 		p.f(" Roots that show it alike have it together: they are one place.")
 	}
-	if s.Witness {
-		p.f(" %s", attests(s))
+	if s.Corroborates {
+		p.f(" %s", needed(s))
 	}
-	p.f("\n\nIt says: “%s”\n\n", s.Sentence)
+	p.f("\n\nIts sentence: “%s”\n\n", s.Sentence)
 	if x := s.Precursor; x != nil {
-		p.f("Its clue %s, fully there, opens a risk before any job is degraded: “%s”", strings.Join(x.Clues, " or "), x.Sentence)
+		p.f("Its feature %s, fully there, opens a risk before any job is degraded: “%s”", strings.Join(x.Features, " or "), x.Sentence)
 		if x.Load != "" {
 			p.f(" It opens none where %s rose as well.", x.Load)
 		}
 		if x.Until != "" {
-			p.f(" The risk says when the first %s behind its root reaches 0, at the rate at which it falls.", x.Until)
+			p.f(" The risk states when the first %s behind its root reaches 0, at the rate at which it falls.", x.Until)
 		}
 		p.f("\n\n")
 	}
-	p.f("| clue | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
-	for _, c := range s.Clues {
+	p.f("| feature | of | none | full | for | against | why |\n|---|---|---|---|---|---|---|\n")
+	for _, c := range s.Features {
 		name := c.Name
 		if c.Required {
 			name += " (required)"
@@ -130,8 +130,8 @@ func (p *page) signature(s *explain.Signature) {
 	}
 }
 
-// source states what a clue's value is read from.
-func source(c *explain.Clue) string {
+// source states what a feature's value is read from.
+func source(c *explain.Feature) string {
 	x := c.Reading
 	switch {
 	case x == nil:
@@ -148,7 +148,7 @@ func source(c *explain.Clue) string {
 	return fmt.Sprintf("`%s` %s of %s", x.Metric, x.Take, whom(x))
 }
 
-// whom says whom a reading is of.
+// whom names the entities that a reading is of.
 func whom(x *explain.Reading) string {
 	of := string(x.Of)
 	if x.Kind != "" && x.Of != explain.OfRanks {
@@ -181,10 +181,10 @@ func (p *page) measures() {
 	}
 }
 
-// readings describes what a clue may read from telemetry itself.
+// readings describes what a feature may read from telemetry itself.
 func (p *page) readings() {
-	p.f("\n## Readings\n\nA clue that has no `measure` reads one metric, or counts one kind of event, of the candidate root or of what " +
-		"stands around it in the topology, during the job's hurt against the time before it. Only metrics whose past is kept grid by grid, " +
+	p.f("\n## Readings\n\nA feature that has no `measure` reads one metric, or counts one kind of event, of the candidate root or of what " +
+		"is around it in the topology, during the job's degradation against the time before it. Only metrics whose past is kept grid by grid, " +
 		"and those of a job's steps, can be read. A reading is one pass over a bounded list: it cannot loop.\n\n" +
 		"```yaml\n- name: plates-hot\n  metric: gpu_temperature_celsius   # or event: xid, and text: \"79\" for what its text begins with\n" +
 		"  of: under                         # whose; root if it is left out\n  kind: gpu                         # with under, over, beside\n" +
@@ -192,9 +192,9 @@ func (p *page) readings() {
 		"  among: share                      # how the numbers of many become one; median if it is left out\n" +
 		"  above: 5                          # or below, with among share\n  none: 0.2\n  full: 0.8\n  for: 4\n  against: -6\n" +
 		"  why: \"{value|percent} of the GPUs on it are hotter\"\n```\n\n" +
-		"`bits` belongs to `take: bits` and is a mask, decimal or after `0x`. Texts may name a clue of their signature, `{plates-hot}`, and, " +
+		"`bits` belongs to `take: bits` and is a mask, decimal or after `0x`. Texts may name a feature of their signature, `{plates-hot}`, and, " +
 		"of the root's own metrics, what it read before and now: `{flow-fell.before}`, `{flow-fell.now}`. " +
-		"Peers are the entities of the same kind that the hurt job uses, or, where it uses fewer than four, those beside it in the topology.\n\n")
+		"Peers are the entities of the same kind that the degraded job uses, or, where it uses fewer than four, its siblings in the topology.\n\n")
 	words(p, "of", explain.Scopes())
 	words(p, "take", explain.Takes())
 	words(p, "among", explain.Amongs())

@@ -180,8 +180,9 @@ func (r *reader) load(root fs.FS, name string, v vocabulary) *parsed {
 	if s == nil {
 		return nil
 	}
+	r.placeholders(s)
 	s.fires, s.silent = scenarios(root, path.Dir(name))
-	if len(r.problems) == 0 { // else it would repeat what is missing
+	if len(r.problems.errors()) == 0 { // else it would repeat what is missing
 		r.sound(s, v)
 	}
 	if dir := path.Base(path.Dir(r.file)); dir != "." && dir != s.Name && s.Name != "" {

@@ -21,7 +21,7 @@ type declarations struct {
 	Metrics []declaration `yaml:"metrics" max:"100"`
 }
 
-// declaration is a metric. Its recent past is kept grid by grid, for clues.
+// declaration is a metric. Its recent past is kept grid by grid, for features.
 type declaration struct {
 	Name   telemetry.MetricName `yaml:"name" max:"128"`
 	Domain telemetry.Domain     `yaml:"domain"`

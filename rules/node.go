@@ -87,6 +87,11 @@ func (r *reader) mapping(n *yaml.Node, what string, fields []field) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		f := indexOf(fields, k.Value)
+		if now := formerKey(k.Value); f < 0 && now != "" && k.Kind == yaml.ScalarNode {
+			if f = indexOf(fields, now); f >= 0 {
+				r.renamed(place(k), what, k.Value, now)
+			}
+		}
 		switch {
 		case k.Kind != yaml.ScalarNode || f < 0:
 			r.fail(place(k), "%s: unknown key %q; want one of %s", what, k.Value, keysOf(fields))
@@ -170,16 +175,16 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
-// witness reads whether a fault is corroborating evidence, and whether it is so at
-// once, also for a step that has not ended.
-func (r *reader) witness(n *yaml.Node) (bears, atOnce bool) {
+// corroborates reads whether the evidence for a fault is corroborating evidence, and
+// whether it is so at once, also for a step that has not ended.
+func (r *reader) corroborates(n *yaml.Node) (ended, atOnce bool) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Value == "at-once":
 		return true, true
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
 		return strings.EqualFold(n.Value, "true"), false
 	}
-	r.fail(place(n), "witness: want true, false or at-once, found %s", kindOf(n))
+	r.fail(place(n), "corroborates: want true, false or at-once, found %s", kindOf(n))
 	return false, false
 }
 

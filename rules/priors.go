@@ -14,7 +14,7 @@ import (
 // sets priors of signatures: a site's own experience (quintet learn).
 const PriorsName = "priors.yaml"
 
-// maxPrior bounds what a file may set: beyond it no clue could speak.
+// maxPrior bounds what a file may set: beyond it no feature could speak.
 const maxPrior = 12.0
 
 // prior is one line of such a file.

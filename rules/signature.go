@@ -14,18 +14,18 @@ type parsed struct {
 	file string
 	at   struct {
 		name, family, doc, sentence, precursor at
-		roots, clues, needs                    []at
+		roots, features, needs                 []at
 		whys, texts                            []at
 		readings                               []readingAt
 	}
 	silent, fires int // scenarios beside it
-	// weighed states that the prior is known, and clueWeighed the same of each clue's
+	// weighed states that the prior is known, and featureWeighed the same of each feature's
 	// weights: from the file itself or from a file of fitted weights.
-	weighed     bool
-	clueWeighed []origin
+	weighed        bool
+	featureWeighed []origin
 }
 
-// origin is where the weights of a clue come from.
+// origin is where the weights of a feature come from.
 type origin uint8
 
 const (
@@ -53,11 +53,11 @@ func (r *reader) signature(b []byte) *parsed {
 		{"risk_severity", false, func(n *yaml.Node) {
 			s.RiskSeverity = r.choice(n, "risk_severity", []string{explain.SeverityWarning, explain.SeverityCritical})
 		}},
-		{"witness", false, func(n *yaml.Node) { s.Witness, s.WitnessAtOnce = r.witness(n) }},
+		{"corroborates", false, func(n *yaml.Node) { s.Corroborates, s.CorroboratesAtOnce = r.corroborates(n) }},
 		{"doc", false, func(n *yaml.Node) { s.at.doc, s.Doc = place(n), r.text(n, "doc") }},
 		{"sentence", true, func(n *yaml.Node) { s.at.sentence, s.Sentence = place(n), r.text(n, "sentence") }},
 		{"precursor", false, func(n *yaml.Node) { r.precursor(n, s) }},
-		{"clues", true, func(n *yaml.Node) { r.list(n, "clues", func(n *yaml.Node) { r.clue(n, s) }) }},
+		{"features", true, func(n *yaml.Node) { r.list(n, "features", func(n *yaml.Node) { r.feature(n, s) }) }},
 		{"needs", false, func(n *yaml.Node) { r.list(n, "needs", func(n *yaml.Node) { r.need(n, s) }) }},
 		{"actions", false, func(n *yaml.Node) { r.list(n, "actions", func(n *yaml.Node) { r.action(n, s) }) }},
 	})
@@ -94,8 +94,8 @@ func (r *reader) family(n *yaml.Node, s *parsed) {
 func (r *reader) precursor(n *yaml.Node, s *parsed) {
 	s.at.precursor, s.Precursor = place(n), &explain.Precursor{}
 	r.mapping(n, "precursor", []field{
-		{"clues", true, func(n *yaml.Node) {
-			r.list(n, "clues", func(n *yaml.Node) { s.Precursor.Clues = append(s.Precursor.Clues, r.text(n, "clue")) })
+		{"features", true, func(n *yaml.Node) {
+			r.list(n, "features", func(n *yaml.Node) { s.Precursor.Features = append(s.Precursor.Features, r.text(n, "feature")) })
 		}},
 		{"load", false, func(n *yaml.Node) { s.Precursor.Load = telemetry.MetricName(r.text(n, "load")) }},
 		{"sentence", true, func(n *yaml.Node) { s.Precursor.Sentence = r.text(n, "sentence") }},

@@ -11,12 +11,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// actionKinds lists what a person can be asked to do (design A5).
+// actionKinds lists what a person can be asked to do: the kinds of actions.
 func actionKinds() []string {
 	return []string{"drain", "reseat", "replace", "reroute", "reset", "config", "wait", "call"}
 }
 
-// faults lists the names of design A8. A family may name one of them before it
+// faults lists the faults that are known. A family may name one of them before it
 // has a signature.
 func faults() []string {
 	return strings.Fields(`incast noisy-neighbour slow-receiver pfc-storm pcie-downgrade pfc-deadlock link-degraded
@@ -40,27 +40,27 @@ func (r *reader) choice(n *yaml.Node, key string, want []string) string {
 type vocabulary struct {
 	measures  []explain.MeasureDoc
 	catalogue *telemetry.Catalogue
-	clues     []explain.Clue // whose values a text may name
+	features  []explain.Feature // whose values a text may name
 }
 
-// vocabulary is what the texts of s may name: its clues, too.
+// vocabulary is what the texts of s may name: its features, too.
 func (s *parsed) vocabulary(v vocabulary) vocabulary {
-	v.clues = s.Clues
+	v.features = s.Features
 	return v
 }
 
-// value reports whether a text may name a value: a measure, a clue, or what a
-// clue of the root read before and now.
+// value reports whether a text may name a value: a measure, a feature, or what a
+// feature of the root read before and now.
 func (v vocabulary) value(name string) bool {
-	clue, when, side := strings.Cut(name, ".")
-	i := slices.IndexFunc(v.clues, func(c explain.Clue) bool { return c.Name == clue })
+	feature, when, side := strings.Cut(name, ".")
+	i := slices.IndexFunc(v.features, func(c explain.Feature) bool { return c.Name == feature })
 	switch {
 	case i < 0:
 		return v.measure(explain.Measure(name))
 	case !side:
 		return true
 	}
-	x := v.clues[i].Reading
+	x := v.features[i].Reading
 	return x != nil && x.Metric != "" && !x.Of.Many() && (when == "before" || when == "now")
 }
 
@@ -74,11 +74,11 @@ func (r *reader) sound(s *parsed, v vocabulary) {
 		r.fail(s.at.name, "signature: %q is no name; want words of a-z and 0-9 joined by '-', not %q", s.Name, explain.Unknown)
 	}
 	r.soundRoots(s)
-	for i := range s.Clues {
-		r.soundClue(s, i, v)
+	for i := range s.Features {
+		r.soundFeature(s, i, v)
 	}
-	if len(s.Clues) == 0 {
-		r.fail(s.at.name, "clues: none; a signature without clues says nothing")
+	if len(s.Features) == 0 {
+		r.fail(s.at.name, "features: none; a signature without features cannot match")
 	}
 	for i := range s.Needs {
 		r.soundNeed(s, i, v)
@@ -97,9 +97,9 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 	if s.Precursor == nil {
 		return
 	}
-	for _, name := range s.Precursor.Clues {
-		if !slices.ContainsFunc(s.Clues, func(c explain.Clue) bool { return c.Name == name }) {
-			r.fail(s.at.precursor, "precursor: no clue %q", name)
+	for _, name := range s.Precursor.Features {
+		if !slices.ContainsFunc(s.Features, func(c explain.Feature) bool { return c.Name == name }) {
+			r.fail(s.at.precursor, "precursor: no feature %q", name)
 		}
 	}
 	for _, c := range s.Foretells() {
@@ -107,9 +107,9 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 		switch {
 		case c.OfLinks():
 		case x == nil || x.Metric == "" || x.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio, explain.TakePeers}, x.Take):
-			r.fail(s.at.precursor, "precursor: clue %s must read now, shift, ratio or peers of a metric of the root, or be of measure went_down, down_now or peers_down", c.Name)
+			r.fail(s.at.precursor, "precursor: feature %s must read now, shift, ratio or peers of a metric of the root, or be of measure went_down, down_now or peers_down", c.Name)
 		case x.Take == explain.TakePeers && s.Precursor.Load == "":
-			r.fail(s.at.precursor, "precursor: clue %s reads peers: load is required, the metric that it follows", c.Name)
+			r.fail(s.at.precursor, "precursor: feature %s reads peers: load is required, the metric that it follows", c.Name)
 		}
 	}
 	for _, m := range []telemetry.MetricName{s.Precursor.Load, s.Precursor.Until} {
@@ -150,27 +150,27 @@ func (r *reader) soundRoots(s *parsed) {
 	}
 }
 
-func (r *reader) soundClue(s *parsed, i int, v vocabulary) {
-	c, p := &s.Clues[i], s.at.clues[i]
-	if slices.ContainsFunc(s.Clues[:i], func(o explain.Clue) bool { return o.Name == c.Name }) {
-		r.fail(p, "clue %s: this name twice", c.Name)
+func (r *reader) soundFeature(s *parsed, i int, v vocabulary) {
+	c, p := &s.Features[i], s.at.features[i]
+	if slices.ContainsFunc(s.Features[:i], func(o explain.Feature) bool { return o.Name == c.Name }) {
+		r.fail(p, "feature %s: this name twice", c.Name)
 	}
 	if c.Measure != "" && !v.measure(c.Measure) {
-		r.fail(p, "clue %s: measure: unknown %q", c.Name, c.Measure)
+		r.fail(p, "feature %s: measure: unknown %q", c.Name, c.Measure)
 	}
 	if c.None == c.Full {
-		r.fail(p, "clue %s: none and full are both %g: no value could lie between", c.Name, c.None)
+		r.fail(p, "feature %s: none and full are both %g: no value could lie between", c.Name, c.None)
 	}
 	for _, k := range c.Roots {
 		if !slices.Contains(s.Roots, k) {
-			r.fail(p, "clue %s: roots: %q is none of the signature's", c.Name, k)
+			r.fail(p, "feature %s: roots: %q is none of the signature's", c.Name, k)
 		}
 	}
 	if c.Reading != nil {
 		r.soundReading(s, i, v)
 	}
 	if c.Why == "" {
-		r.warn(p, "clue %s: why: missing; say what a reader sees", c.Name)
+		r.warn(p, "feature %s: why: missing; say what a reader sees", c.Name)
 	}
 	r.words(s.at.whys[i], "why", c.Why, s.vocabulary(v), "value", "root", "node", "job")
 }
@@ -191,7 +191,7 @@ func (r *reader) soundNeed(s *parsed, i int, v vocabulary) {
 }
 
 // words checks the placeholders of a text: the names given, measures, and the
-// signature's own clues, which may be followed by "|percent".
+// signature's own features, which may be followed by "|percent".
 func (r *reader) words(p at, key, text string, v vocabulary, names ...string) {
 	for {
 		_, rest, open := strings.Cut(text, "{")
@@ -210,7 +210,7 @@ func (r *reader) words(p at, key, text string, v vocabulary, names ...string) {
 			r.fail(p, "%s: unknown format in {%s}; want percent or none", key, name)
 		case slices.Contains(names, name), v.value(base), base == "value" && slices.Contains(names, base):
 		default:
-			r.fail(p, "%s: unknown placeholder {%s}; want %s, a measure or a clue's name", key, name, strings.Join(names, ", "))
+			r.fail(p, "%s: unknown placeholder {%s}; want %s, a measure or a feature's name", key, name, strings.Join(names, ", "))
 		}
 	}
 }

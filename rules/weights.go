@@ -15,19 +15,19 @@ import (
 
 // WeightsName is the name of the file, at the top of a folder of signatures, that
 // holds what was fitted to labelled recordings (quintet learn --weights): the prior
-// of each signature and the weights of its clues.
+// of each signature and the weights of its features.
 const WeightsName = "weights.yaml"
 
 // weights are what such a file says of one signature.
 type weights struct {
-	name  string
-	at    at
-	prior float64
-	clues []clueWeights
+	name     string
+	at       at
+	prior    float64
+	features []featureWeights
 }
 
-// clueWeights are the log-odds of a clue that is fully there and not there.
-type clueWeights struct {
+// featureWeights are the log-odds of a feature that is fully there and not there.
+type featureWeights struct {
 	name         string
 	at           at
 	pro, against float64
@@ -66,8 +66,8 @@ func (r *reader) weights(n *yaml.Node) (out []weights) {
 		w := weights{name: key.Value, at: place(key)}
 		r.mapping(value, "weights of "+key.Value, []field{
 			{"prior", true, func(n *yaml.Node) { w.prior = r.number(n, "prior") }},
-			{"clues", true, func(n *yaml.Node) {
-				r.named(n, "clues", func(key, value *yaml.Node) { w.clues = append(w.clues, r.pair(key, value)) })
+			{"features", true, func(n *yaml.Node) {
+				r.named(n, "features", func(key, value *yaml.Node) { w.features = append(w.features, r.pair(key, value)) })
 			}},
 		})
 		out = append(out, w)
@@ -75,25 +75,25 @@ func (r *reader) weights(n *yaml.Node) (out []weights) {
 	return out
 }
 
-// pair reads the weights of one clue.
-func (r *reader) pair(key, value *yaml.Node) clueWeights {
+// pair reads the weights of one feature.
+func (r *reader) pair(key, value *yaml.Node) featureWeights {
 	var xs []float64
 	r.list(value, key.Value, func(n *yaml.Node) { xs = append(xs, r.number(n, key.Value)) })
 	if len(xs) != 2 {
 		r.fail(place(value), "%s: want [for, against], found %d numbers", key.Value, len(xs))
 		xs = []float64{0, 0}
 	}
-	return clueWeights{name: key.Value, at: place(key), pro: xs[0], against: xs[1]}
+	return featureWeights{name: key.Value, at: place(key), pro: xs[0], against: xs[1]}
 }
 
 // WriteWeights writes the weights of signatures as a file of them; header states what
 // they were fitted to.
 func WriteWeights(w io.Writer, header string, sigs []explain.Signature) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n# Log-odds: the prior of each signature; for each clue what it adds where it is\n# fully there, and where it is not.\nweights:\n", header)
+	fmt.Fprintf(&b, "# %s\n# Log-odds: the prior of each signature; for each feature what it adds where it is\n# fully there, and where it is not.\nweights:\n", header)
 	for i := range sigs {
-		fmt.Fprintf(&b, "  %s:\n    prior: %.2f\n    clues:\n", sigs[i].Name, sigs[i].Prior)
-		for _, c := range sigs[i].Clues {
+		fmt.Fprintf(&b, "  %s:\n    prior: %.2f\n    features:\n", sigs[i].Name, sigs[i].Prior)
+		for _, c := range sigs[i].Features {
 			fmt.Fprintf(&b, "      %s: [%.2f, %.2f]\n", c.Name, c.For, c.Against)
 		}
 	}
@@ -119,17 +119,17 @@ func setMissing(set []*parsed, all []weights) {
 		if !s.weighed {
 			s.Prior, s.weighed = w.prior, true
 		}
-		for _, c := range w.clues {
-			if i := s.clue(c.name); i >= 0 && s.clueWeighed[i] == missing {
-				s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, fitted
+		for _, c := range w.features {
+			if i := s.feature(c.name); i >= 0 && s.featureWeighed[i] == missing {
+				s.Features[i].For, s.Features[i].Against, s.featureWeighed[i] = c.pro, c.against, fitted
 			}
 		}
 	}
 }
 
-// clue returns the place of a clue, -1 where there is none of that name.
-func (p *parsed) clue(name string) int {
-	return slices.IndexFunc(p.Clues, func(x explain.Clue) bool { return x.Name == name })
+// feature returns the place of a feature, -1 where there is none of that name.
+func (p *parsed) feature(name string) int {
+	return slices.IndexFunc(p.Features, func(x explain.Feature) bool { return x.Name == name })
 }
 
 // setWeights gives signatures the weights of a file.
@@ -142,19 +142,19 @@ func setWeights(set []*parsed, file string, all []weights) Problems {
 			continue
 		}
 		s.Prior, s.weighed = w.prior, true
-		for _, c := range w.clues {
-			i := s.clue(c.name)
+		for _, c := range w.features {
+			i := s.feature(c.name)
 			if i < 0 {
-				r.warn(c.at, "weights: %s has no clue named %q", w.name, c.name)
+				r.warn(c.at, "weights: %s has no feature named %q", w.name, c.name)
 				continue
 			}
-			s.Clues[i].For, s.Clues[i].Against, s.clueWeighed[i] = c.pro, c.against, fitted
+			s.Features[i].For, s.Features[i].Against, s.featureWeighed[i] = c.pro, c.against, fitted
 		}
 	}
 	return r.problems
 }
 
-// soundWeights reports priors and clues that neither a signature's file nor a file
+// soundWeights reports priors and features that neither a signature's file nor a file
 // of weights gives a weight, and weights that cannot be meant.
 func soundWeights(set []*parsed) (problems Problems) {
 	for _, s := range set {
@@ -162,16 +162,16 @@ func soundWeights(set []*parsed) (problems Problems) {
 		if !s.weighed {
 			r.fail(s.at.name, "signature: key \"prior\" is missing, and no %s has weights of %s", WeightsName, s.Name)
 		}
-		for i := range s.Clues {
-			c, p := &s.Clues[i], s.at.clues[i]
+		for i := range s.Features {
+			c, p := &s.Features[i], s.at.features[i]
 			switch {
 			case !s.weighed:
-			case s.clueWeighed[i] == missing:
-				r.fail(p, "clue %s: keys \"for\" and \"against\" are missing, and no %s has weights of it", c.Name, WeightsName)
+			case s.featureWeighed[i] == missing:
+				r.fail(p, "feature %s: keys \"for\" and \"against\" are missing, and no %s has weights of it", c.Name, WeightsName)
 			case c.For < c.Against:
-				r.fail(p, "clue %s: for %g is below against %g: evidence for it would speak against it", c.Name, c.For, c.Against)
-			case c.For == c.Against && !c.Required && s.clueWeighed[i] == stated:
-				r.warn(p, "clue %s: for and against are alike and it is not required: it changes nothing", c.Name)
+				r.fail(p, "feature %s: for %g is below against %g: evidence for it would speak against it", c.Name, c.For, c.Against)
+			case c.For == c.Against && !c.Required && s.featureWeighed[i] == stated:
+				r.warn(p, "feature %s: for and against are alike and it is not required: it changes nothing", c.Name)
 			}
 		}
 		problems = append(problems, r.problems...)

@@ -14,7 +14,7 @@ func TestWriteWeightsIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sigs[0].Prior, sigs[0].Clues[0].For, sigs[0].Clues[0].Against = -1.25, 4.5, -2.75
+	sigs[0].Prior, sigs[0].Features[0].For, sigs[0].Features[0].Against = -1.25, 4.5, -2.75
 	var b bytes.Buffer
 	if err := WriteWeights(&b, "made by a test", sigs); err != nil {
 		t.Fatal(err)
@@ -25,17 +25,17 @@ func TestWriteWeightsIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := again[0]; s.Prior != -1.25 || s.Clues[0].For != 4.5 || s.Clues[0].Against != -2.75 {
-		t.Errorf("read back: prior %v, clue %+v", s.Prior, s.Clues[0])
+	if s := again[0]; s.Prior != -1.25 || s.Features[0].For != 4.5 || s.Features[0].Against != -2.75 {
+		t.Errorf("read back: prior %v, feature %+v", s.Prior, s.Features[0])
 	}
 }
 
 func TestWeightsThatAreWrongAreNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"weights: [1]\n": "weights.yaml:1:10: weights: want names and values, found a list",
-		"weights:\n  slow-receiver:\n    prior: 1\n    clues: {idle: [1]}\n": "weights.yaml:4:19: idle: want [for, against], found 1 numbers",
-		"weights:\n  nobody:\n    prior: 1\n    clues: {}\n":                 `weights.yaml:2:3: warning: weights: no signature is named "nobody"`,
-		"weights:\n  slow-receiver:\n    prior: 1\n    clues: {x: [1, 0]}\n": `weights.yaml:4:13: warning: weights: slow-receiver has no clue named "x"`,
+		"weights:\n  slow-receiver:\n    prior: 1\n    features: {idle: [1]}\n": "weights.yaml:4:22: idle: want [for, against], found 1 numbers",
+		"weights:\n  nobody:\n    prior: 1\n    features: {}\n":                 `weights.yaml:2:3: warning: weights: no signature is named "nobody"`,
+		"weights:\n  slow-receiver:\n    prior: 1\n    features: {x: [1, 0]}\n": `weights.yaml:4:16: warning: weights: slow-receiver has no feature named "x"`,
 	} {
 		root := site(good)
 		root[WeightsName] = &fstest.MapFile{Data: []byte(text)}
@@ -53,9 +53,9 @@ func TestEverySignatureOfOursIsWeighed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range sigs {
-		for _, c := range s.Clues {
+		for _, c := range s.Features {
 			if c.For < c.Against {
-				t.Errorf("%s: clue %s: for %v is below against %v", s.Name, c.Name, c.For, c.Against)
+				t.Errorf("%s: feature %s: for %v is below against %v", s.Name, c.Name, c.For, c.Against)
 			}
 		}
 	}

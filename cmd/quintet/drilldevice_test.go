@@ -61,7 +61,7 @@ func heardAtRoot(t *testing.T, signature string) (out []telemetry.MetricName) {
 		if book.Signatures[i].Name != signature {
 			continue
 		}
-		for _, c := range book.Signatures[i].Clues {
+		for _, c := range book.Signatures[i].Features {
 			if c.Reading == nil || c.Reading.Of != explain.OfRoot {
 				continue
 			}

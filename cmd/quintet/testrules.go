@@ -133,6 +133,9 @@ func (t *tester) scenario(name string, b []byte, set rules.Set) error {
 		_, err = fmt.Fprintf(t.sh.Out, "%v\nFAIL %s\n", err, name)
 		return err
 	}
+	for _, f := range s.Former {
+		fmt.Fprintf(t.sh.Out, "%s:%d: warning: %s\n", f.File, f.Line, f.Text)
+	}
 	wrong, err := t.play(s, set)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

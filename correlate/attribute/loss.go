@@ -10,7 +10,7 @@ type Loss struct {
 	// Share is the part of its time that the job loses, 1 − expected/step.
 	Share float64
 	// GPUSeconds is GPUs × Σ max(0, step − expected), the step in progress
-	// included where it is overdue (design A5).
+	// included where it is overdue.
 	GPUSeconds float64
 }
 

@@ -76,7 +76,7 @@ func TestNothingExpectedHasNoSlowdown(t *testing.T) {
 	}
 }
 
-// TestSeverityFollowsTheContract is design A5's table.
+// TestSeverityFollowsTheContract holds the thresholds of severity.
 func TestSeverityFollowsTheContract(t *testing.T) {
 	loss := func(gpus int, step, expected float64) attribute.Loss {
 		return attribute.Loss{GPUs: gpus, Step: step, Expected: expected, Share: 1 - expected/step}

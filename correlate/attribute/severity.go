@@ -15,14 +15,14 @@ const (
 // String returns the severity as incidents carry it.
 func (s Severity) String() string { return [...]string{"info", "warning", "critical"}[s] }
 
-// The thresholds of design A5.
+// The thresholds of severity.
 const (
 	criticalRate    = 100  // GPU-hours lost per hour
 	warningRate     = 10   // GPU-hours lost per hour
 	warningSlowdown = 1.05 // step over expected
 )
 
-// SeverityOf follows design A5: critical where a job is stalled or failed or
+// SeverityOf returns how severe an incident is: critical where a job is stalled or failed or
 // 100 GPU-hours are lost per hour; warning from a slowdown of 5 % or 10
 // GPU-hours per hour; else info.
 func SeverityOf(state jobs.State, l Loss) Severity {

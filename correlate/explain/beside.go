@@ -19,24 +19,24 @@ const (
 // Explains returns the explained fraction of an answer, 1 being all of the job's
 // loss, by those features of its signature that measure it; false where none was
 // seen.
-func (a *Answer) Explains() (float64, bool) { return a.explains(Dose) }
+func (a *Answer) Explains() (float64, bool) { return a.explains(Explained) }
 
 // Surely returns the lower bound of the explained fraction: Explains without what
 // may be chance.
-func (a *Answer) Surely() (float64, bool) { return a.explains(SureDose) }
+func (a *Answer) Surely() (float64, bool) { return a.explains(ExplainedLowerBound) }
 
 func (a *Answer) explains(dose Measure) (float64, bool) {
 	if a.Signature == nil {
 		return 0, false
 	}
 	most, seen := 0.0, false
-	for i := range a.Signature.Clues {
-		c := &a.Signature.Clues[i]
+	for i := range a.Signature.Features {
+		c := &a.Signature.Features[i]
 		if !doses(c) || !c.AskedOf(a.Entity.Kind) {
 			continue
 		}
 		key := c.Key()
-		if key == Dose {
+		if key == Explained {
 			key = dose
 		}
 		// What may be all of it for all that is known is not known to be a part.
@@ -49,12 +49,12 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 
 // doses reports whether a feature's value is an explained fraction of the job's
 // loss.
-func doses(c *Clue) bool {
+func doses(c *Feature) bool {
 	if c.Reading != nil {
-		return c.Reading.Take == TakeDose
+		return c.Reading.Take == TakeExplained
 	}
 	switch c.Measure {
-	case Dose, SharedDose, GroupDose, ClockDose, ComputeExcess, LateStart, WanderExcess, WorkExcess, ComputeUniform, SaveExcess:
+	case Explained, SharedExplained, GroupExplained, ClockExplained, ComputeExcess, LateStart, WanderExcess, WorkExcess, ComputeUniform, SaveExcess:
 		return true
 	}
 	return false
@@ -109,10 +109,10 @@ func Without(sigs []Signature, e *Evidence, rest Rest) []Answer {
 // its machines are removed: a plant under which no GPU that is left is slowed, or a
 // stage or expert whose ranks are late.
 func (a *Answer) imitates() bool {
-	if covers, seen := a.Values[Covers]; plant(a.Signature) && seen && covers == 0 {
+	if covers, seen := a.Values[Recall]; plant(a.Signature) && seen && covers == 0 {
 		return true
 	}
-	return slices.ContainsFunc(a.Signature.Clues, func(c Clue) bool { return c.Measure == StageExcess || c.Measure == ExpertExcess })
+	return slices.ContainsFunc(a.Signature.Features, func(c Feature) bool { return c.Measure == StageExcess || c.Measure == ExpertExcess })
 }
 
 const (

@@ -35,17 +35,17 @@ func (s symptoms) Spared(telemetry.Entity) bool { return false }
 // twoFaults is a GPU whose clock explains a part of the loss, and a host whose
 // ranks explain the rest.
 func twoFaults(first, second float64) (*explain.Evidence, []explain.Signature) {
-	clue := func(m explain.Measure) []explain.Clue {
-		return []explain.Clue{{Name: "dose", Measure: m, None: 0.05, Full: 0.2, For: 8, Against: -8, Required: true}}
+	feature := func(m explain.Measure) []explain.Feature {
+		return []explain.Feature{{Name: "dose", Measure: m, None: 0.05, Full: 0.2, For: 8, Against: -8, Required: true}}
 	}
 	sigs := []explain.Signature{
-		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Clues: clue(explain.ClockDose)},
-		{Name: "slow-rank", Domain: telemetry.Software, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Node}, Clues: clue(explain.ComputeExcess)},
+		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Features: feature(explain.ClockExplained)},
+		{Name: "slow-rank", Domain: telemetry.Software, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Node}, Features: feature(explain.ComputeExcess)},
 	}
 	gpu, node := entity("gpu:h0/1"), entity("node:h7")
 	return &explain.Evidence{Job: entity("job:train"), Degradation: &jobs.Degradation{}, Symptoms: symptoms{
 		order: []telemetry.Entity{gpu, node},
-		show:  map[telemetry.Entity]explain.Values{gpu: {explain.ClockDose: first}, node: {explain.ComputeExcess: second}},
+		show:  map[telemetry.Entity]explain.Values{gpu: {explain.ClockExplained: first}, node: {explain.ComputeExcess: second}},
 		under: map[telemetry.Entity]telemetry.Entity{},
 	}}, sigs
 }
@@ -62,7 +62,7 @@ func TestASecondFaultIsLookedForWhereTheFirstExplainsAPart(t *testing.T) {
 		{"the second stands under the first", 0.5, 0.4, true, false},
 	} {
 		e, sigs := twoFaults(c.first, c.second)
-		best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: c.first}}
+		best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockExplained: c.first}}
 		if c.above {
 			e.Symptoms.(symptoms).under[best.Entity] = entity("node:h7")
 		}
@@ -81,17 +81,17 @@ func TestASecondFaultIsLookedForWhereTheFirstExplainsAPart(t *testing.T) {
 // that is slow is not.
 func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 	nic, gpu, shelf := entity("nic:h0/0"), entity("gpu:h0/1"), entity("shelf:r0/a")
-	clue := func(m explain.Measure) []explain.Clue {
-		return []explain.Clue{{Name: "dose", Measure: m, None: 0.05, Full: 0.2, For: 8, Against: -8, Required: true}}
+	feature := func(m explain.Measure) []explain.Feature {
+		return []explain.Feature{{Name: "dose", Measure: m, None: 0.05, Full: 0.2, For: 8, Against: -8, Required: true}}
 	}
 	sigs := []explain.Signature{
-		{Name: "power-brake", Domain: telemetry.Power, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Shelf}, Clues: clue(explain.ClockDose)},
-		{Name: "slow-receiver", Domain: telemetry.Network, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC}, Clues: clue(explain.Dose)},
-		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Clues: clue(explain.ClockDose)},
+		{Name: "power-brake", Domain: telemetry.Power, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.Shelf}, Features: feature(explain.ClockExplained)},
+		{Name: "slow-receiver", Domain: telemetry.Network, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC}, Features: feature(explain.Explained)},
+		{Name: "gpu-slow", Domain: telemetry.Computing, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.GPU}, Features: feature(explain.ClockExplained)},
 	}
 	e := &explain.Evidence{Job: entity("job:train"), Degradation: &jobs.Degradation{}, Symptoms: symptoms{
 		order: []telemetry.Entity{gpu, nic, shelf},
-		show:  map[telemetry.Entity]explain.Values{shelf: {explain.ClockDose: 1}, nic: {explain.Dose: 0.6}, gpu: {explain.ClockDose: 1}},
+		show:  map[telemetry.Entity]explain.Values{shelf: {explain.ClockExplained: 1}, nic: {explain.Explained: 0.6}, gpu: {explain.ClockExplained: 1}},
 		under: map[telemetry.Entity]telemetry.Entity{shelf: gpu},
 	}}
 	if !explain.Apart(&sigs[0], &sigs[1]) || explain.Apart(&sigs[0], &sigs[2]) || explain.Apart(&sigs[1], &sigs[2]) {
@@ -119,7 +119,7 @@ func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 // a loss is not as a fault that began by chance while another lasts.
 func TestASecondFaultIsRarerWhereTheFirstExplainsAll(t *testing.T) {
 	e, sigs := twoFaults(0.5, 0.4)
-	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: 0.5}}
+	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockExplained: 0.5}}
 	score := explain.Without(sigs, e, explain.Rest{Root: &best})[0].Score
 	for _, c := range []struct {
 		alone float64
@@ -139,7 +139,7 @@ func holds(answers []explain.Answer, x telemetry.Entity) bool {
 // belong to it.
 func TestWhatLiesOnTheChainIsNoSecondFault(t *testing.T) {
 	e, sigs := twoFaults(0.5, 0.4)
-	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockDose: 0.5}}
+	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockExplained: 0.5}}
 	if _, ok := explain.Beside(sigs, e, &best, []explain.Link{{Entity: entity("node:h7")}}); ok {
 		t.Error("a link of the chain is a second fault")
 	}
@@ -166,7 +166,7 @@ func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
 	e, sigs := twoFaults(0, 0)
 	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Suspicion: 1, Accounts: 1}}
 	for dose, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
-		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockDose: dose}}}
+		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockExplained: dose}}}
 		if got := explain.Judge(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {
 			t.Errorf("a dose of %v: %s at %v", dose, got[0].Name(), got[0].Entity)
 		}

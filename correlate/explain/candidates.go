@@ -73,7 +73,7 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 		h := &e.Hosts[i]
 		v := Values{}
 		if e.Fabric != nil {
-			v[FabricDose] = fabricDose
+			v[FabricExplained] = fabricDose
 		}
 		if x, ok := longer(h); ok {
 			peers := computes.most(x)
@@ -158,12 +158,12 @@ func itself(e *Evidence, fabricDose float64) Values {
 	if e.Degradation.Metric() != jobs.MeasureStep {
 		// More requests to a serving job are its load, not its work.
 		if e.Fabric != nil {
-			v[FabricDose] = fabricDose
+			v[FabricExplained] = fabricDose
 		}
 		return v
 	}
 	if e.Fabric != nil {
-		v[FabricDose] = fabricDose
+		v[FabricExplained] = fabricDose
 		if w, ok := work(e); ok && e.Degradation.Expected > 0 {
 			steps := e.Loss().Step / e.Degradation.Expected
 			v[WorkExcess] = (float64(w.median*steps) - 1) / (excess / e.Degradation.Expected)
@@ -175,7 +175,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 	}
 	byPlace(v, e.Ranks, excess)
 	if e.Told > 0 && e.Degradation.Before > 0 {
-		v[ToldExcess] = (e.Told - 1) / (excess / e.Degradation.Before)
+		v[ReportedExcess] = (e.Told - 1) / (excess / e.Degradation.Before)
 	}
 	if e.Saves != nil {
 		v[SaveExcess] = *e.Saves / excess

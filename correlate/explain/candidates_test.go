@@ -41,7 +41,7 @@ func TestMeasuresOfASlowReceiver(t *testing.T) {
 	s := slowReceiver(t)
 	s.now("nic:h7/n0").Idle, s.now("nic:h7/n0").PauseSentIdle = 3, 0.05
 	s.wants("nic:h7/n0", explain.Values{explain.BlameShare: 1.7 / 1.8, explain.PauseSent: 0.6, explain.PauseReceived: 0, explain.Waiting: 0.6,
-		explain.Dose: 0.6 / lost, explain.PauseSentIdle: 0.05, explain.FacesHost: 0, explain.Between: 0, explain.LoadRatio: 1})
+		explain.Explained: 0.6 / lost, explain.PauseSentIdle: 0.05, explain.FacesHost: 0, explain.Between: 0, explain.LoadRatio: 1})
 	s.wants("port:leaf1/h7", explain.Values{explain.BlameShare: 0.1 / 1.8, explain.PauseReceived: 0.6, explain.Waiting: 0, explain.FacesHost: 1,
 		explain.Ceiling: 0.4, explain.CeilingRatio: 0.4 / 0.6, explain.ReverseRatio: 1})
 	s.hides("port:leaf1/h7", explain.PauseSentIdle, explain.HotAlone)
@@ -55,7 +55,7 @@ func TestMeasuresOfAnUplink(t *testing.T) {
 	s.stands("port:leaf0/s1", 0.3, 0.6)
 	s.now("port:leaf0/s0").RUtil = load*slower - 0.2 + 0.05
 	s.wants("port:leaf0/s0", explain.Values{explain.Between: 1, explain.HotAlone: 0.75, explain.Ceiling: 0.3, explain.CeilingRatio: 0.5,
-		explain.ReverseRatio: 0.5, explain.Dose: 0.9 / lost, explain.Lopsided: 0.15, explain.NeighbourUp: 0, explain.LoadRatio: 1})
+		explain.ReverseRatio: 0.5, explain.Explained: 0.9 / lost, explain.Lopsided: 0.15, explain.NeighbourUp: 0, explain.LoadRatio: 1})
 }
 
 // A downlink's siblings are the other links into the same switch.
@@ -107,7 +107,7 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 	s := noisyNeighbour(t)
 	s.carries("nic:h3/n0", 0.5) // someone of no job
 	s.wants("job:big", explain.Values{explain.Rise: 1, explain.RiseShare: 1 / 1.2, explain.UplinkPart: 1,
-		explain.SharedDose: 0.7 / lost, explain.SharedLoad: 4, explain.SharedCap: 0.95 / 0.6})
+		explain.SharedExplained: 0.7 / lost, explain.SharedLoad: 4, explain.SharedCap: 0.95 / 0.6})
 	s.hides("job:big", explain.RoseApart)
 	for from, apart := range map[float64]float64{60: 0, 30: 68.5 - 32 - 6.6, 120: 122 - 68.5 - 6.6} {
 		s.e.Others[0].Rose = span(from, from+4) // the job is slower since 66 to 71, and a step takes 3.3
@@ -127,7 +127,7 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 func TestMeasuresOfHosts(t *testing.T) {
 	s := slowRank(t)
 	// Each of two hosts is compared with the other, and of these two one computes longer.
-	s.wants("node:h7", explain.Values{explain.ComputeExcess: 1.7 / 1.8, explain.PeersLate: 0, explain.LateStart: 1.6 / 1.8, explain.FabricDose: 0})
+	s.wants("node:h7", explain.Values{explain.ComputeExcess: 1.7 / 1.8, explain.PeersLate: 0, explain.LateStart: 1.6 / 1.8, explain.FabricExplained: 0})
 	s.wants("job:train", explain.Values{explain.ComputeUniform: 0})
 	if _, ok := s.candidates()["node:h0"]; ok {
 		t.Error("a host that is in time is a candidate")
@@ -152,13 +152,13 @@ func TestMeasuresOfHosts(t *testing.T) {
 	}
 	s.e.Nodes, s.e.Hosts = s.e.Nodes[:3], s.e.Hosts[:3]
 	s.e.Fabric = nil
-	s.hides("node:h7", explain.FabricDose)
+	s.hides("node:h7", explain.FabricExplained)
 }
 
 func TestMeasuresOfTheJobItself(t *testing.T) {
 	s := moreWork(t)
 	work := (0.31 / 0.3 * 5.1 / 3.3) - 1
-	s.wants("job:train", explain.Values{explain.WorkExcess: work / (1.8 / 3.3), explain.ComputeUniform: 1.7 / 1.8, explain.FabricDose: 0})
+	s.wants("job:train", explain.Values{explain.WorkExcess: work / (1.8 / 3.3), explain.ComputeUniform: 1.7 / 1.8, explain.FabricExplained: 0})
 }
 
 // TestACheckpointMayLieInOneSpanAndNotInTheOther: the longer checkpoints take, the

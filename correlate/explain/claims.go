@@ -75,7 +75,7 @@ func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
 	fill(a.Signature.Sentence, func(name string) string {
 		name, _, _ = strings.Cut(name, "|")
 		name, _, _ = strings.Cut(name, ".")
-		if f, ok := t.quotedClue(e, a, name); ok {
+		if f, ok := t.quotedFeature(e, a, name); ok {
 			out = append(out, f)
 		} else if f, ok := quotedLink(e, a, Measure(name)); ok {
 			out = append(out, f)
@@ -85,13 +85,13 @@ func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
 	return out
 }
 
-// quotedClue is the strongest observation of a feature that a sentence names.
-func (t *Teller) quotedClue(e *Evidence, a *Answer, name string) (fact, bool) {
-	i := slices.IndexFunc(a.Signature.Clues, func(c Clue) bool { return c.Name == name })
-	if i < 0 || e.Symptoms == nil || a.Signature.Clues[i].Reading == nil {
+// quotedFeature is the strongest observation of a feature that a sentence names.
+func (t *Teller) quotedFeature(e *Evidence, a *Answer, name string) (fact, bool) {
+	i := slices.IndexFunc(a.Signature.Features, func(c Feature) bool { return c.Name == name })
+	if i < 0 || e.Symptoms == nil || a.Signature.Features[i].Reading == nil {
 		return fact{}, false
 	}
-	c := &a.Signature.Clues[i]
+	c := &a.Signature.Features[i]
 	o, ok := e.Symptoms.Telling(a.Entity, c)
 	if !ok || o.Event {
 		return fact{}, false
@@ -143,7 +143,7 @@ func (e *Evidence) largest(slots []int) (found telemetry.Series, ok bool) {
 func shownAt(e *Evidence, i int, of Measure) ([]int, string) {
 	m := e.Fabric.Now.Map
 	switch of {
-	case PauseSent, Starves, StandingStop:
+	case PauseSent, Starves, LoopPauseReceived:
 		return []int{m.PausingBy(i)}, "the time for which it stops its peer"
 	case LinkDamage, DamageShare:
 		return m.CountedBy([]int{i}, fabric.Damaged, fabric.Uncorrectable, fabric.Erred), "the packets that arrive damaged over its link"

@@ -12,16 +12,16 @@ func Compile(sigs []Signature) []Signature {
 	out := slices.Clone(sigs)
 	readings := map[Measure]*Reading{}
 	for i := range out {
-		out[i].Clues = slices.Clone(out[i].Clues)
-		for k := range out[i].Clues {
-			if c := &out[i].Clues[k]; c.Reading != nil {
+		out[i].Features = slices.Clone(out[i].Features)
+		for k := range out[i].Features {
+			if c := &out[i].Features[k]; c.Reading != nil {
 				c.key = c.Reading.key()
 				if readings[c.key] == nil {
 					readings[c.key] = c.Reading
 				}
 				c.Reading = readings[c.key]
 			}
-			out[i].Clues[k].errorKey = out[i].Clues[k].Key().Err()
+			out[i].Features[k].errorKey = out[i].Features[k].Key().Err()
 		}
 		out[i].foretells = nil
 		out[i].foretells = out[i].Foretells()
@@ -33,7 +33,7 @@ func Compile(sigs []Signature) []Signature {
 func (m Measure) Err() Measure { return "error of " + m }
 
 // Key is the name under which a feature's value is found among a candidate's.
-func (c *Clue) Key() Measure {
+func (c *Feature) Key() Measure {
 	if c.Reading != nil {
 		return c.key
 	}
@@ -42,7 +42,7 @@ func (c *Clue) Key() Measure {
 
 // ErrorKey is the name under which the standard error of a feature's value is found
 // among a candidate's.
-func (c *Clue) ErrorKey() Measure { return c.errorKey }
+func (c *Feature) ErrorKey() Measure { return c.errorKey }
 
 func (r *Reading) key() Measure {
 	bound := func(x *float64) string {

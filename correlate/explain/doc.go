@@ -5,6 +5,6 @@
 // It owns the incident and the signature as types, the measures that signatures may
 // use, and the weighing. It knows no fault by name: faults are data
 // (rules/signatures). Candidates are only entities coupled to the degraded job
-// through edges (design B4.5). It must never pick an answer because there has to be
+// through edges. It must never pick an answer because there has to be
 // one: what no signature fits is "unknown, most likely at X".
 package explain

@@ -34,7 +34,7 @@ func (f *fabricMeasures) groups() []Candidate {
 		if shifts.moved[k] < leastShift {
 			continue
 		}
-		v := Values{FabricDose: f.topDose, Dose: f.doseOf(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
+		v := Values{FabricExplained: f.topDose, Explained: f.doseOf(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
 		shifts.put(v, k)
 		v[OneWay] = f.oneWay
 		f.losses.path(v)
@@ -86,12 +86,12 @@ func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
 	if !slices.ContainsFunc(g.Ends, func(i int) bool { return f.e.Fabric.OnPath[i] }) {
 		return nil, 0
 	}
-	v = Values{Dose: f.doseOf(g.Ends), BlameShare: f.blameOf(g.Ends), FabricDose: f.topDose}
+	v = Values{Explained: f.doseOf(g.Ends), BlameShare: f.blameOf(g.Ends), FabricExplained: f.topDose}
 	f.circling(v, g)
 	f.dropping(v, g)
 	f.marks(v, k, marks)
 	silent, down := f.silence(g)
-	v[FellSilent], v[PeersDown] = silent, down
+	v[StoppedReporting], v[PeersDown] = silent, down
 	bad = max(v[Circling], v[BlameShare]-leastBlame, silent, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1)
 	return v, bad
 }
@@ -115,7 +115,7 @@ func (f *fabricMeasures) circling(v Values, g *fabric.Group) {
 		}
 	}
 	if round > 0 {
-		v[Circling], v[StandingStop] = round/blame.Total, least
+		v[Circling], v[LoopPauseReceived] = round/blame.Total, least
 	}
 }
 
@@ -138,7 +138,7 @@ func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 			paused = paused || f.m.Ends[lane].Pauses()
 		}
 	}
-	put(v, StopsKept, min(stops/max(stopped, leastStops), ratioCap), paused && stopped >= leastStops)
+	put(v, PauseSentRatio, min(stops/max(stopped, leastStops), ratioCap), paused && stopped >= leastStops)
 	if seen {
 		v[SwitchDrops] = all
 		if f.losses.drops > 0 {

@@ -181,7 +181,7 @@ func TestASwitchThatDropsAndNoLongerMarks(t *testing.T) {
 			p.say(e, ecnMarks, 100, 0)
 		}
 	})
-	s.wants("switch:spine0", explain.Values{explain.SwitchDrops: 400, explain.DropsHere: 1, explain.PathDrops: 400, explain.PeersDown: 0, explain.FellSilent: 0})
+	s.wants("switch:spine0", explain.Values{explain.SwitchDrops: 400, explain.DropsHere: 1, explain.PathDrops: 400, explain.PeersDown: 0, explain.StoppedReporting: 0})
 	if got := s.candidates()["switch:spine0"].Values[explain.MarksRise]; got > 0.001 {
 		t.Errorf("it marks %v times as much as before and as its sibling, want nearly 0", got)
 	}
@@ -215,7 +215,7 @@ func TestALoopIsNamedByTheSwitchesItGoesThrough(t *testing.T) {
 	for _, sw := range []string{"switch:leaf0", "switch:leaf1", "switch:spine0", "switch:spine1"} {
 		v := s.candidates()[sw].Values
 		all += v[explain.Circling]
-		if v[explain.Circling] <= 0 || !near(v[explain.StandingStop], 1) {
+		if v[explain.Circling] <= 0 || !near(v[explain.LoopPauseReceived], 1) {
 			t.Errorf("%s: %v", sw, v)
 		}
 	}

@@ -399,7 +399,7 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 			gone = max(gone, 1-state.up)
 		}
 	}
-	v[GroupDose] = dose
+	v[GroupExplained] = dose
 	if len(loads) > 0 {
 		v[SiblingsLoad], v[SiblingsDown] = stats.Median(loads), gone
 	}

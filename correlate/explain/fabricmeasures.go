@@ -139,21 +139,21 @@ func (f *fabricMeasures) end(i int) Values {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	share, _ := f.e.Fabric.Blame.PortShare(f.m, i)
 	v := Values{
-		BlameShare: share,
-		Dose:       f.own[i] / f.lost,
-		SureDose:   f.e.Fabric.Now.Surely(f.e.Fabric.Before, i) / f.lost,
-		Waiting:    f.own[i],
-		FacesHost:  boolValue(f.m.FacesHost(i)),
-		Between:    boolValue(f.m.Between(i)),
-		LoadRatio:  f.loadRatio(i, max(f.work, f.steady)),
-		OneWay:     f.oneWay,
-		OwnShift:   f.shifted,
-		PathDown:   f.down,
-		Lopsided:   f.lopsided(i),
-		Grown:      n.Util - b.Util,
+		BlameShare:          share,
+		Explained:           f.own[i] / f.lost,
+		ExplainedLowerBound: f.e.Fabric.Now.Surely(f.e.Fabric.Before, i) / f.lost,
+		Waiting:             f.own[i],
+		FacesHost:           boolValue(f.m.FacesHost(i)),
+		Between:             boolValue(f.m.Between(i)),
+		LoadRatio:           f.loadRatio(i, max(f.work, f.steady)),
+		OneWay:              f.oneWay,
+		OwnShift:            f.shifted,
+		PathDown:            f.down,
+		Lopsided:            f.lopsided(i),
+		Grown:               n.Util - b.Util,
 	}
 	if share == 0 && !f.m.Ends[i].Shows() {
-		for _, unseen := range []Measure{BlameShare, Dose, SureDose, Waiting} {
+		for _, unseen := range []Measure{BlameShare, Explained, ExplainedLowerBound, Waiting} {
 			delete(v, unseen)
 		}
 	}
@@ -186,10 +186,10 @@ func (f *fabricMeasures) doubts(cands []Candidate) {
 		if i, ok := f.m.Index(c.Entity); ok {
 			chance = f.e.Fabric.Now.GainErr(f.e.Fabric.Before, i) / f.lost
 		}
-		for _, m := range []Measure{Dose, SureDose} {
+		for _, m := range []Measure{Explained, ExplainedLowerBound} {
 			f.doubt(c.Values, m, chance)
 		}
-		for _, m := range []Measure{GroupDose, SharedDose, FabricDose} {
+		for _, m := range []Measure{GroupExplained, SharedExplained, FabricExplained} {
 			f.doubt(c.Values, m, f.topErr)
 		}
 	}

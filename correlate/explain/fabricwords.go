@@ -4,24 +4,24 @@ package explain
 // that are down, and switches and planes as wholes.
 const (
 	// Of any end of a link.
-	Starves      Measure = "starves"
-	Starved      Measure = "starved"
-	LinkDamage   Measure = "link_damage"
-	LinkLeak     Measure = "link_leak"
-	LinkUp       Measure = "link_up"
-	DownNow      Measure = "down_now"
-	WentDown     Measure = "went_down"
-	CameBack     Measure = "came_back"
-	SiblingsLoad Measure = "siblings_load"
-	SiblingsDown Measure = "siblings_down"
-	GroupDose    Measure = "group_dose"
-	OwnerDown    Measure = "owner_down"
-	DamageShare  Measure = "damage_share"
-	Disorder     Measure = "disorder"
-	DisorderPart Measure = "disorder_share"
-	LostAround   Measure = "lost_around"
-	HeedsNotices Measure = "heeds_notices"
-	Unmarked     Measure = "unmarked"
+	Starves        Measure = "starves"
+	Starved        Measure = "starved"
+	LinkDamage     Measure = "link_damage"
+	LinkLeak       Measure = "link_leak"
+	LinkUp         Measure = "link_up"
+	DownNow        Measure = "down_now"
+	WentDown       Measure = "went_down"
+	CameBack       Measure = "came_back"
+	SiblingsLoad   Measure = "siblings_load"
+	SiblingsDown   Measure = "siblings_down"
+	GroupExplained Measure = "group_explained"
+	OwnerDown      Measure = "owner_down"
+	DamageShare    Measure = "damage_share"
+	Disorder       Measure = "disorder"
+	DisorderPart   Measure = "disorder_share"
+	LostAround     Measure = "lost_around"
+	HeedsNotices   Measure = "heeds_notices"
+	Unmarked       Measure = "unmarked"
 
 	// Of the job's paths, for any end, switch or plane.
 	Resent        Measure = "resent"
@@ -45,17 +45,17 @@ const (
 	Grown Measure = "grown"
 
 	// Of a switch.
-	Circling     Measure = "circling"
-	StandingStop Measure = "standing_stop"
-	SwitchDrops  Measure = "switch_drops"
-	DropsHere    Measure = "drops_here"
-	StopsKept    Measure = "stops_kept"
-	MarksMissing Measure = "marks_missing"
-	MarksRise    Measure = "marks_rise"
-	MarksFree    Measure = "marks_free"
-	MarksAlike   Measure = "marks_alike"
-	FellSilent   Measure = "fell_silent"
-	PeersDown    Measure = "peers_down"
+	Circling          Measure = "circling"
+	LoopPauseReceived Measure = "loop_pause_received"
+	SwitchDrops       Measure = "switch_drops"
+	DropsHere         Measure = "drops_here"
+	PauseSentRatio    Measure = "pause_sent_ratio"
+	MarksMissing      Measure = "marks_missing"
+	MarksRise         Measure = "marks_rise"
+	MarksFree         Measure = "marks_free"
+	MarksAlike        Measure = "marks_alike"
+	StoppedReporting  Measure = "stopped_reporting"
+	PeersDown         Measure = "peers_down"
 
 	// Of a switch or plane compared with its siblings.
 	ShareShift    Measure = "share_shift"
@@ -71,23 +71,23 @@ func lossMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Starves, "s/s", "InfiniBand: time for which its peer had data for it and no credit from it, beyond before"},
 		{Starved, "s/s", "InfiniBand: time for which this end had data and no credit, beyond before: a victim"},
-		{LinkDamage, "1", "packets that came damaged over its link, or codewords beyond mending, per packet of 4 KiB received, the worse way, beyond before"},
+		{LinkDamage, "1", "packets received damaged over its link, or uncorrectable codewords, per packet of 4 KiB received, the worse way, beyond before"},
 		{LinkLeak, "1", "part of the bytes sent into its link that never came out of it, the worse way: what is certain of the slope of the two ends' counters"},
 		{LinkUp, "1", "part of the time for which its link was up, as reported by the end that saw it down longer, less what it was down before: by its events, or by its state and how often it went down"},
-		{DownNow, "1", "1 if an end of its link says at last that it is down, and it was up before"},
+		{DownNow, "1", "1 if the last report of an end of its link is that it is down, and it was up before"},
 		{WentDown, "times", "how often its link went down, as reported by the end that saw it more often: by its events or its counter, beyond before"},
 		{CameBack, "times", "how often it came back"},
 		{OwnerDown, "1", "part of their other links that are down of the two machines it joins, the worse one"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
 		{SiblingsDown, "1", "part of the time for which a sibling of it was down that had been up: then it carries more for that"},
-		{GroupDose, "1", "the largest dose of its siblings and itself"},
+		{GroupExplained, "1", "the largest value of explained of its siblings and itself"},
 		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
 		{DisorderPart, "1", "of a nic, or of the port that faces it: its part of the packets that came out of order at the job's nics"},
 		{LostAround, "1", "of a nic, or of the port that faces it: twice the lesser of its parts of what the job's nics had to send again and of what came to them out of order: 1 where all that was lost came from it or went to it"},
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
-		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it hears none"},
+		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it receives none"},
 		{Unmarked, "1", "part of the time in which a queue was present, free to go, without one mark, beyond before"},
-		{Resent, "1", "packets that the job's nics, or those of a job that now sends more beside it, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
+		{Resent, "1", "packets that the job's nics, or those of a concurrent job that now sends more, had to send again, as the far end reported, per packet of 4 KiB sent, beyond before"},
 		{ResentMost, "1", "the same of the one nic of them for which it is most: of a large job's packets what one nic loses is next to nothing, and all wait for it"},
 		{LostOnPaths, "1", "resent, or worst_damage where that is more and one nic sends again: a nic asks once for a window of packets, and what it finds by a timeout it does not count"},
 		{LostAroundOne, "1", "the largest lost_around of the job's nics"},
@@ -98,7 +98,7 @@ func lossMeasures() []MeasureDoc {
 		{SendsAgain, "1", "packets that this other job's nics had to send again, per packet of 4 KiB sent, beyond before: it sends more because it loses more"},
 		{ExcessPart, "1", "its net_rise over shared_grown: half or more where the excess is its own"},
 		{RiseRatio, "1", "what this other job's hosts send altogether more, over what they used to send"},
-		{SharedGrown, "links", "what the end that has grown most carries more than before, of those shared with others at which traffic stands; in part while little has been seen"},
+		{SharedGrown, "links", "what the end that has grown most carries more than before, of those shared with others that have a queue; in part while little has been seen"},
 		{Grown, "1", "what it sends more than before, of its speed: however little the job itself sends"},
 		{NetRise, "links", "what this other job's hosts send more than they used to, what some send less included; less than a third more counts only as far as some of its nics send more than its median one; in part while less than four usual steps have been seen"},
 		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
@@ -108,17 +108,17 @@ func lossMeasures() []MeasureDoc {
 func groupMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{Circling, "1", "part of the job's waiting that goes round in a loop through this switch"},
-		{StandingStop, "s/s", "time for which the ends of that loop receive pause, the least of them"},
+		{LoopPauseReceived, "s/s", "time for which the ends of that loop receive pause, the least of them"},
 		{SwitchDrops, "1/s", "packets per second that its queues dropped, beyond before"},
 		{DropsHere, "1", "its part of all packets dropped on the job's paths"},
-		{StopsKept, "1", "time for which its ports send pause to their peers, now over before: near 0 where traffic left the class that can be stopped"},
+		{PauseSentRatio, "1", "time for which its ports send pause to their peers, now over before: near 0 where traffic left the class that can be stopped"},
 		{MarksMissing, "1", "unmarked of its ports together, beyond its own before and beyond its median sibling: it does not mark where others would"},
 		{MarksRise, "1", "packets it marks per byte sent, in the second half of the degradation over before, over the same of its median sibling"},
-		{MarksFree, "1", "part of its marks that fell in time in which nothing stood at the port"},
+		{MarksFree, "1", "part of its marks that fell in time in which the port had no queue"},
 		{MarksAlike, "1", "part of its loaded ports that mark three times as many packets per byte as before, or a third, as the switch does"},
-		{FellSilent, "1", "part of its ports that reported before and do not any more"},
-		{PeersDown, "1", "part of its links whose other end says that the link is down"},
-		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed beside its median sibling's: 1 is twice or half of what it would be"},
+		{StoppedReporting, "1", "part of its ports that reported before and do not any more"},
+		{PeersDown, "1", "part of its links whose other end reports that the link is down"},
+		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed in relation to its median sibling's: 1 is twice or half of what it would be"},
 		{SiblingsShift, "1", "the same of its median sibling"},
 		{OneWay, "1", "the largest lopsided of the ports that face the job's nics, either way: high where more is sent to one of them than it sends, or by it"},
 		{OwnShift, "1", "the largest share_shift of a plane of the degraded job; of an end of a link, of a switch too"},

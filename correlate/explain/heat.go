@@ -27,7 +27,7 @@ func (a *Answer) Heats() bool { return a.Signature != nil && heats(a.Signature) 
 // deniesHeat reports whether the heat that a GPU reports is evidence against a
 // fault.
 func deniesHeat(s *Signature) bool {
-	return slices.ContainsFunc(s.Clues, func(c Clue) bool {
+	return slices.ContainsFunc(s.Features, func(c Feature) bool {
 		return c.Reading != nil && c.Reading.Take == TakeBits && c.Reading.Bits == reasonHeat && c.None > c.Full && c.Against < 0
 	})
 }
@@ -42,7 +42,7 @@ func apart(from *Signature, sigs []Signature) []Signature {
 		}
 		s := sigs[i]
 		if heats(from) {
-			s.Clues = slices.DeleteFunc(slices.Clone(s.Clues), func(c Clue) bool { return c.Reading != nil && c.Reading.Metric == metricTemperature })
+			s.Features = slices.DeleteFunc(slices.Clone(s.Features), func(c Feature) bool { return c.Reading != nil && c.Reading.Metric == metricTemperature })
 		}
 		out = append(out, s)
 	}

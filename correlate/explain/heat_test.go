@@ -30,12 +30,12 @@ func (s sparing) Spared(x telemetry.Entity) bool { return s.spared && x.Kind == 
 func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 	gpu, loop, row := entity("gpu:h0/1"), entity("loop:r0"), entity("row:a")
 	heat, hotter := &explain.Reading{Metric: "gpu_clock_event_reasons", Take: explain.TakeBits, Bits: 0x60}, &explain.Reading{Metric: "gpu_temperature_celsius", Take: explain.TakeShift}
-	dose := explain.Clue{Name: "dose", Measure: explain.ClockDose, None: 0.1, Full: 0.5, For: 6, Against: -5, Required: true}
-	states := explain.Clue{Name: "heat", Reading: heat, None: 0.05, Full: 0.4, For: 3, Against: -8}
-	denies := explain.Clue{Name: "no-heat", Reading: heat, None: 0.3, Full: 0.05, For: 1, Against: -8}
-	cooler := explain.Clue{Name: "not-hotter", Reading: hotter, None: 8, Full: 2, For: 1, Against: -6}
-	sig := func(name string, d telemetry.Domain, root telemetry.Kind, clues ...explain.Clue) explain.Signature {
-		return explain.Signature{Name: name, Domain: d, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{root}, Clues: clues}
+	dose := explain.Feature{Name: "dose", Measure: explain.ClockExplained, None: 0.1, Full: 0.5, For: 6, Against: -5, Required: true}
+	states := explain.Feature{Name: "heat", Reading: heat, None: 0.05, Full: 0.4, For: 3, Against: -8}
+	denies := explain.Feature{Name: "no-heat", Reading: heat, None: 0.3, Full: 0.05, For: 1, Against: -8}
+	cooler := explain.Feature{Name: "not-hotter", Reading: hotter, None: 8, Full: 2, For: 1, Against: -6}
+	sig := func(name string, d telemetry.Domain, root telemetry.Kind, features ...explain.Feature) explain.Signature {
+		return explain.Signature{Name: name, Domain: d, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{root}, Features: features}
 	}
 	sigs := []explain.Signature{
 		sig("coolant-flow-loss", telemetry.Cooling, telemetry.Loop, dose),
@@ -50,8 +50,8 @@ func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 		}
 	}
 	for _, spared := range []bool{true, false} {
-		slow := explain.Values{explain.ClockDose: 0.8, explain.Covers: 1}
-		hot := explain.Values{explain.ClockDose: 0.8, sigs[2].Clues[2].Key(): 30}
+		slow := explain.Values{explain.ClockExplained: 0.8, explain.Recall: 1}
+		hot := explain.Values{explain.ClockExplained: 0.8, sigs[2].Features[2].Key(): 30}
 		e := &explain.Evidence{Job: entity("job:train"), Degradation: &jobs.Degradation{}, Symptoms: sparing{symptoms: symptoms{
 			order: []telemetry.Entity{gpu, loop, row},
 			show:  map[telemetry.Entity]explain.Values{gpu: hot, loop: slow, row: slow},

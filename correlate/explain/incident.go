@@ -8,7 +8,7 @@ import (
 )
 
 // Incident is a degraded job, or a risk, with its root, its chain of evidence and
-// its cost, exactly as in design A5. Fields whose value is not known are null in
+// its cost, as docs/http.md describes it. Fields whose value is not known are null in
 // JSON, hence the pointers.
 type Incident struct {
 	ID           string             `json:"id"`

@@ -260,7 +260,7 @@ func (f *fabricMeasures) shared() Values {
 			ceiling += waits
 		}
 	}
-	v := Values{SharedDose: worst / f.lost, SharedGrown: grown, SharedGrown.Err(): grownErr}
+	v := Values{SharedExplained: worst / f.lost, SharedGrown: grown, SharedGrown.Err(): grownErr}
 	if weight > 0 {
 		v[UplinkPart] = between / worst
 		v[SharedLoad], v[SharedLoad.Err()] = load/weight, loadErr/weight

@@ -20,7 +20,7 @@ func oddities() []oddity {
 		{Circling, 0.02, 0.1, 0.8},
 		{LinkDamage, 1e-6, 1e-4, 0.7},
 		{LinkLeak, noLeak, 1e-3, 0.7},
-		{FellSilent, 0.3, 0.9, 0.5},
+		{StoppedReporting, 0.3, 0.9, 0.5},
 	}
 }
 

@@ -19,24 +19,24 @@ type RankEvidence struct {
 
 // The measures of a job's ranks by their place.
 const (
-	StageExcess  Measure = "stage_excess"
-	StageFills   Measure = "stage_fills"
-	ExpertExcess Measure = "expert_excess"
-	ExpertFills  Measure = "expert_fills"
-	WanderExcess Measure = "wander_excess"
-	SaveExcess   Measure = "checkpoint_excess"
-	ToldExcess   Measure = "told_work_excess"
+	StageExcess     Measure = "stage_excess"
+	StagePrecision  Measure = "stage_precision"
+	ExpertExcess    Measure = "expert_excess"
+	ExpertPrecision Measure = "expert_precision"
+	WanderExcess    Measure = "wander_excess"
+	SaveExcess      Measure = "checkpoint_excess"
+	ReportedExcess  Measure = "reported_work_excess"
 )
 
 func placeMeasures() []MeasureDoc {
 	return []MeasureDoc{
 		{StageExcess, "1", "by how much the median rank of the latest pipeline stage computes longer than before, beyond the median of the others, over the step's excess"},
-		{StageFills, "1", "part of that stage's ranks that are late, by at least half of what its median is"},
+		{StagePrecision, "1", "part of that stage's ranks that are late, by at least half of what its median is"},
 		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the median of the others, over the step's excess"},
-		{ExpertFills, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
+		{ExpertPrecision, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
 		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond what its latest as a rule takes and beyond its peers, in the mean over steps, over the step's excess"},
 		{SaveExcess, "1", "what the job's checkpoints take beyond what they usually take, over all that its steps take longer; not seen where none was seen before"},
-		{ToldExcess, "1", "what the job says it does more in a step, tokens or else model FLOPs, over what the step takes longer: 1 is a change of the work, 0 the same work"},
+		{ReportedExcess, "1", "what the job reports that it does more in a step, tokens or else model FLOPs, over what the step takes longer: 1 is a change of the work, 0 the same work"},
 	}
 }
 
@@ -50,8 +50,8 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 		place         func(*RankEvidence) int
 		excess, fills Measure
 	}{
-		{func(r *RankEvidence) int { return r.PP }, StageExcess, StageFills},
-		{func(r *RankEvidence) int { return r.EP }, ExpertExcess, ExpertFills},
+		{func(r *RankEvidence) int { return r.PP }, StageExcess, StagePrecision},
+		{func(r *RankEvidence) int { return r.EP }, ExpertExcess, ExpertPrecision},
 	} {
 		if more, fills, ok := latestPlace(ranks, m.place); ok {
 			v[m.excess], v[m.fills] = more/excess, fills

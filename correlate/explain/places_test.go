@@ -30,8 +30,8 @@ func TestALateStageIsAWholeRow(t *testing.T) {
 	} {
 		v := Values{}
 		byPlace(v, grid(4, 4, c.shift), 0.5)
-		if v[StageExcess] != c.excess || v[StageFills] != c.fills {
-			t.Errorf("%s: excess %g, fills %g, want %g, %g", name, v[StageExcess], v[StageFills], c.excess, c.fills)
+		if v[StageExcess] != c.excess || v[StagePrecision] != c.fills {
+			t.Errorf("%s: excess %g, fills %g, want %g, %g", name, v[StageExcess], v[StagePrecision], c.excess, c.fills)
 		}
 		if _, ok := v[ExpertExcess]; ok {
 			t.Errorf("%s: speaks of experts where none are stated", name)

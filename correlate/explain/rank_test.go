@@ -10,8 +10,8 @@ import (
 // point to it together, though another place has the likeliest single answer.
 func TestTheLikeliestPlaceComesFirst(t *testing.T) {
 	sigs := []explain.Signature{
-		signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3}),
-		signature("u", 0, explain.Clue{Measure: "y", Full: 1, For: 3, Against: -3}),
+		signature("s", 0, explain.Feature{Measure: "x", Full: 1, For: 3, Against: -3}),
+		signature("u", 0, explain.Feature{Measure: "y", Full: 1, For: 3, Against: -3}),
 	}
 	got := judge(sigs, []explain.Candidate{
 		{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.95, "y": 0}},
@@ -28,7 +28,7 @@ func TestTheLikeliestPlaceComesFirst(t *testing.T) {
 // TestWhatHasNoNameIsSharedByItsSuspects: that nothing fits is no evidence against
 // the strongest suspect; a place that fits in part may be likelier.
 func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
-	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 3, Against: -3})}
+	s := []explain.Signature{signature("s", 0, explain.Feature{Measure: "x", Full: 1, For: 3, Against: -3})}
 	cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.4}}}
 	at := explain.Unnamed{At: []explain.Suspect{{Entity: entity("nic:b/n0"), Suspicion: 0.3}, {Entity: entity("nic:a/n0"), Suspicion: 0.2}}}
 	got := explain.Judge(s, cands, at, 8)

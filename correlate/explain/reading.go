@@ -44,19 +44,19 @@ type Take string
 // that are under the same rack, row, loop, switch or tier where it uses fewer than
 // four.
 const (
-	TakeNow        Take = "now"         // mean during the degradation
-	TakeBefore     Take = "before"      // mean before it; of an event, how many happened by its onset: a cause comes first
-	TakeShift      Take = "shift"       // now − before, in the metric's unit
-	TakeRatio      Take = "ratio"       // now ÷ before
-	TakePeers      Take = "peers"       // shift − the median peer's shift
-	TakePeersRatio Take = "peers_ratio" // ratio ÷ the median peer's ratio
-	TakePeersDose  Take = "peers_dose"  // (peers_ratio − 1) ÷ (step ÷ expected step − 1)
-	TakeBelowPeers Take = "of_peers"    // now ÷ the median peer's now: a standing difference
-	TakeMost       Take = "most"        // highest during the degradation
-	TakeLeast      Take = "least"       // lowest during the degradation
-	TakeBits       Take = "bits"        // share of the grids of the degradation in which any of Bits was set, less that before
-	TakeSilent     Take = "silent"      // 1 if it was heard before and fell silent, 0 if it is heard
-	TakeDose       Take = "dose"        // shift ÷ what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss
+	TakeNow            Take = "now"             // mean during the degradation
+	TakeBefore         Take = "before"          // mean before it; of an event, how many happened by its onset: a cause comes first
+	TakeShift          Take = "shift"           // now − before, in the metric's unit
+	TakeRatio          Take = "ratio"           // now ÷ before
+	TakePeers          Take = "peers"           // shift − the median peer's shift
+	TakePeersRatio     Take = "peers_ratio"     // ratio ÷ the median peer's ratio
+	TakePeersExplained Take = "peers_explained" // (peers_ratio − 1) ÷ (step ÷ expected step − 1)
+	TakeBelowPeers     Take = "of_peers"        // now ÷ the median peer's now: a lasting difference
+	TakeMost           Take = "most"            // highest during the degradation
+	TakeLeast          Take = "least"           // lowest during the degradation
+	TakeBits           Take = "bits"            // share of the grids of the degradation in which any of Bits was set, less that before
+	TakeNoData         Take = "no_data"         // 1 if it was reported before and is stale, 0 if it is reported
+	TakeExplained      Take = "explained"       // shift ÷ what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss
 )
 
 // Among is how the numbers of many entities become one.
@@ -99,7 +99,7 @@ func Scopes() []WordDoc[Scope] {
 // Takes lists the takes with their meanings.
 func Takes() []WordDoc[Take] {
 	return documented(
-		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakePeersDose, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeSilent, TakeDose},
+		[]Take{TakeNow, TakeBefore, TakeShift, TakeRatio, TakePeers, TakePeersRatio, TakePeersExplained, TakeBelowPeers, TakeMost, TakeLeast, TakeBits, TakeNoData, TakeExplained},
 		"mean during the degradation; of an event how often it happened from a little before the degradation on",
 		"mean before the degradation",
 		"now less before, in the metric's unit (a counter's is its rate)",
@@ -107,11 +107,11 @@ func Takes() []WordDoc[Take] {
 		"its shift less that of the median peer",
 		"its ratio over that of the median peer",
 		"what it has of a share of time beyond the median peer, over what the step became longer by: 1 where its peers wait for all of that time and it does not",
-		"its now over that of the median peer: a standing difference, for what was so before the job began, too",
+		"its now over that of the median peer: a lasting difference, for what was so before the job began, too",
 		"the highest value of a grid during the degradation",
 		"the lowest",
 		"share of the degradation in which any of `bits` was set, less the share before it",
-		"1 if it was heard before and fell silent, 0 if it is heard",
+		"1 if it was reported before and is stale, 0 if it is reported",
 		"its shift over what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss",
 	)
 }

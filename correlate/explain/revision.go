@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The bands of design A5: a slowdown or a confidence that leaves its band makes
+// The bands: a slowdown or a confidence that leaves its band makes
 // a revision; inside it the field is refreshed without one.
 const (
 	slowdownBand   = 0.3 // of the published slowdown less one, at least a tenth

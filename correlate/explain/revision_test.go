@@ -27,7 +27,7 @@ func a5(t testing.TB) ([]byte, *explain.Incident) {
 	return b, &in
 }
 
-// The example of design A5, with values where it has dots: read and written
+// The example of the interface's contract (testdata), with values where it has dots: read and written
 // again it is the same, key by key and in the same order.
 func TestTheIncidentIsThatOfTheDesign(t *testing.T) {
 	want, in := a5(t)

@@ -46,15 +46,15 @@ func (l *Left) Seconds() (s, err float64) {
 
 // Heeds returns the features without which a signature is not considered: those
 // that are required, else the first that reads telemetry.
-func (s *Signature) Heeds() []*Clue {
-	var out []*Clue
-	for i := range s.Clues {
-		if c := &s.Clues[i]; c.Required && c.Reading != nil {
+func (s *Signature) Heeds() []*Feature {
+	var out []*Feature
+	for i := range s.Features {
+		if c := &s.Features[i]; c.Required && c.Reading != nil {
 			out = append(out, c)
 		}
 	}
-	for i := range s.Clues {
-		if c := &s.Clues[i]; len(out) == 0 && c.Reading != nil {
+	for i := range s.Features {
+		if c := &s.Features[i]; len(out) == 0 && c.Reading != nil {
 			out = append(out, c)
 		}
 	}
@@ -63,7 +63,7 @@ func (s *Signature) Heeds() []*Clue {
 
 // Foreseen returns the confidence that a feature of a precursor gives its signature,
 // against unknown at even odds, and false where the feature is not fully there.
-func (c *Clue) Foreseen(read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
+func (c *Feature) Foreseen(read func(*Feature) (float64, bool)) (confidence float64, values Values, ok bool) {
 	x, seen := read(c)
 	if !seen || c.Strength(x) < 1 {
 		return 0, nil, false
@@ -74,10 +74,10 @@ func (c *Clue) Foreseen(read func(*Clue) (float64, bool)) (confidence float64, v
 // Stands weighs a signature for an entity of a kind outside any job's degradation,
 // by what read returns for each feature: its confidence against unknown at even
 // odds, and false where a required feature is absent or unseen.
-func (s *Signature) Stands(root telemetry.Kind, read func(*Clue) (float64, bool)) (confidence float64, values Values, ok bool) {
+func (s *Signature) Stands(root telemetry.Kind, read func(*Feature) (float64, bool)) (confidence float64, values Values, ok bool) {
 	score, values := s.Prior, Values{}
-	for i := range s.Clues {
-		c := &s.Clues[i]
+	for i := range s.Features {
+		c := &s.Features[i]
 		if !c.AskedOf(root) {
 			continue
 		}

@@ -13,37 +13,37 @@ import (
 // A candidate's score is Prior plus what its features contribute, in natural
 // log-odds. Absent evidence counts against by a feature's Against.
 type Signature struct {
-	Name   string // "slow-receiver", design A8
+	Name   string // "slow-receiver"
 	Domain telemetry.Domain
 	Expect Expect
 	Roots  []telemetry.Kind // which kinds of entity can be its root
 	// Family names the signatures that look alike, this one included; the
 	// first is the answer where a needed metric is missing.
 	Family []string
-	Prior  float64 // log-odds before any clue
+	Prior  float64 // log-odds before any feature
 	// Together reports that all roots that show it alike have it together, as the
 	// switches of a loop do: they are one place.
 	Together bool
-	// Witness reports that its evidence is valid corroborating evidence as soon as
+	// Corroborates reports that its evidence is valid corroborating evidence as soon as
 	// it is seen: with one certainly slow step it may open an incident, and with
 	// several steps that are a little slow where it is not of the network. Evidence
 	// from a comparison of loads may not: over a few seconds a neighbour's burst
 	// looks like more load.
-	Witness bool
-	// WitnessAtOnce reports that it may do so with a step in progress, too: what is
+	Corroborates bool
+	// CorroboratesAtOnce reports that it may do so with a step in progress, too: what is
 	// broken is broken whatever the job does. Effects of the job's own traffic or
 	// load are seen as soon as it does something else than a step, such as an
 	// evaluation: these may only where there is waiting that cannot be chance
 	// (SureDose).
-	WitnessAtOnce bool
-	Clues         []Clue
-	Needs         []Need
+	CorroboratesAtOnce bool
+	Features           []Feature
+	Needs              []Need
 	// Sentence completes "<job> is 31 % slower since …: " in the incident's title.
 	// {root}, {job} and {measure} are replaced by names and values.
 	Sentence string
 	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
 	Precursor *Precursor
-	foretells []*Clue // its features, once compiled
+	foretells []*Feature // its features, once compiled
 	// RiskSeverity is the severity of a risk of it; a warning if empty.
 	RiskSeverity string
 	Actions      []ActionTemplate
@@ -53,7 +53,7 @@ type Signature struct {
 // Precursor names the features each of which shows a fault at its root before any job
 // is degraded by it, and the sentence of the risk that it opens.
 type Precursor struct {
-	Clues    []string
+	Features []string
 	Sentence string
 	// Load, if any, is what the gauge of a feature that takes peers follows: nothing is
 	// concluded where it rose too, or is not known.
@@ -66,13 +66,13 @@ type Precursor struct {
 
 // Foretells returns the features of the precursor, which must not be changed; none where
 // there is no precursor.
-func (s *Signature) Foretells() (out []*Clue) {
+func (s *Signature) Foretells() (out []*Feature) {
 	if s.Precursor == nil || s.foretells != nil {
 		return s.foretells
 	}
-	for i := range s.Clues {
-		if slices.Contains(s.Precursor.Clues, s.Clues[i].Name) {
-			out = append(out, &s.Clues[i])
+	for i := range s.Features {
+		if slices.Contains(s.Precursor.Features, s.Features[i].Name) {
+			out = append(out, &s.Features[i])
 		}
 	}
 	return out
@@ -80,11 +80,11 @@ func (s *Signature) Foretells() (out []*Clue) {
 
 // OfLinks reports whether a feature is of what links show that are down, whether or not
 // a job is degraded: how often the root went down, that it is, or which part of its links.
-func (c *Clue) OfLinks() bool {
+func (c *Feature) OfLinks() bool {
 	return c.Measure == WentDown || c.Measure == DownNow || c.Measure == PeersDown
 }
 
-// Expect is what an occurrence is (design A8).
+// Expect is what an occurrence of a signature is.
 type Expect string
 
 // The expectations.
@@ -94,12 +94,12 @@ const (
 	ExpectBenign   Expect = "benign"
 )
 
-// Clue is a feature of a signature: one piece of evidence. Its value v is read for
+// Feature is a feature of a signature: one piece of evidence. Its value v is read for
 // a candidate root; it contributes For at or beyond Full, Against at or before
 // None, and the linear mix in between (None above Full means that less is more). A
 // value that cannot be seen contributes nothing, and is a blind spot if the feature
 // is needed.
-type Clue struct {
+type Feature struct {
 	Name     string
 	Measure  Measure  // a number that a mechanism derives for the candidate; or
 	Reading  *Reading // one read from telemetry itself
@@ -119,7 +119,7 @@ type Clue struct {
 }
 
 // AskedOf reports whether the feature is asked of a root of a kind.
-func (c *Clue) AskedOf(root telemetry.Kind) bool {
+func (c *Feature) AskedOf(root telemetry.Kind) bool {
 	return c.Roots == nil || slices.Contains(c.Roots, root)
 }
 

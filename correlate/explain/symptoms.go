@@ -23,7 +23,7 @@ type Symptoms interface {
 	// seen.
 	Level(root telemetry.Entity, r *Reading) (before, now float64, ok bool)
 	// Telling returns the strongest observation of a feature.
-	Telling(root telemetry.Entity, c *Clue) (Observation, bool)
+	Telling(root telemetry.Entity, c *Feature) (Observation, bool)
 	// Slowest returns the clock under an entity that fell most, and Latest the
 	// rank under it that computes longest beyond before.
 	Slowest(root telemetry.Entity) (Observation, bool)
@@ -95,7 +95,7 @@ func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
 	}
 	i, ok := f.m.Index(x)
 	if !ok {
-		c.Values[FabricDose] = f.topDose
+		c.Values[FabricExplained] = f.topDose
 		return c
 	}
 	c.Values = f.end(i)
@@ -111,12 +111,12 @@ func spokenFor(name string, e *Evidence, a *Answer) (float64, bool) {
 	if v, ok := a.Values[Measure(name)]; ok || a.Signature == nil {
 		return v, ok
 	}
-	clue, when, side := strings.Cut(name, ".")
-	i := slices.IndexFunc(a.Signature.Clues, func(c Clue) bool { return c.Name == clue })
+	feature, when, side := strings.Cut(name, ".")
+	i := slices.IndexFunc(a.Signature.Features, func(c Feature) bool { return c.Name == feature })
 	if i < 0 {
 		return 0, false
 	}
-	c := &a.Signature.Clues[i]
+	c := &a.Signature.Features[i]
 	if !side {
 		v, ok := a.Values[c.Key()]
 		return v, ok

@@ -19,28 +19,28 @@ var update = flag.Bool("update", false, "rewrite the golden files; read the diff
 // house returns signatures of this test's own, so that a change of those that ship
 // does not change the expected texts.
 func house() []explain.Signature {
-	one := explain.Clue{Measure: explain.BlameShare, Full: 1, For: 9, Against: -9, Required: true}
-	of := func(name string, d telemetry.Domain, kind telemetry.Kind, sentence string, c ...explain.Clue) explain.Signature {
-		return explain.Signature{Name: name, Domain: d, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{kind}, Clues: c, Sentence: sentence}
+	one := explain.Feature{Measure: explain.BlameShare, Full: 1, For: 9, Against: -9, Required: true}
+	of := func(name string, d telemetry.Domain, kind telemetry.Kind, sentence string, c ...explain.Feature) explain.Signature {
+		return explain.Signature{Name: name, Domain: d, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{kind}, Features: c, Sentence: sentence}
 	}
-	receiver := of("slow-receiver", telemetry.Network, telemetry.NIC, "{root} receives slower than it is sent data; it sent pause {tells|percent} of the time.", one)
+	receiver := of("slow-receiver", telemetry.Network, telemetry.NIC, "{root} receives slower than it is sent data; it sent pause {pause_sent|percent} of the time.", one)
 	receiver.Needs = []explain.Need{{Metric: "pcie_link_width", On: telemetry.NIC, WouldTell: "slow-receiver from pcie-downgrade"}}
 	receiver.Actions = []explain.ActionTemplate{
 		{Kind: "drain", Target: "node", Text: "Move {job} off {node}."},
-		{Kind: "reset", Target: "root", Text: "Reset {root}: dose {dose}, {tells|percent}."},
+		{Kind: "reset", Target: "root", Text: "Reset {root}: loss explained {explained}, {pause_sent|percent}."},
 		{Kind: "wait", Target: "job", Text: "{nothing} speaks for {job}; {{root} and {root."},
 	}
 	link := of("link-degraded", telemetry.Network, telemetry.Port, "{root} reaches {ceiling_ratio|percent} of what it reached.", one,
-		explain.Clue{Measure: explain.CeilingRatio, None: 0.95, Full: 0.75, For: 3, Against: -9})
+		explain.Feature{Measure: explain.CeilingRatio, None: 0.95, Full: 0.75, For: 3, Against: -9})
 	full := of("incast", telemetry.Network, telemetry.Port, "{root} carries {load_ratio} times its share.", one,
-		explain.Clue{Measure: explain.CeilingRatio, None: 0.7, Full: 0.9, For: 3, Against: -9})
+		explain.Feature{Measure: explain.CeilingRatio, None: 0.7, Full: 0.9, For: 3, Against: -9})
 	tenant := of("noisy-neighbour", telemetry.Network, telemetry.Job, "{root} sends {rise} links more.",
-		explain.Clue{Measure: explain.Rise, Full: 0.5, For: 20, Required: true}, explain.Clue{Measure: explain.RiseShare, None: 0.6, Full: 0.9, Required: true})
+		explain.Feature{Measure: explain.Rise, Full: 0.5, For: 20, Required: true}, explain.Feature{Measure: explain.RiseShare, None: 0.6, Full: 0.9, Required: true})
 	rank := of("slow-rank", telemetry.Software, telemetry.Node, "{root} is late in every step.",
-		explain.Clue{Measure: explain.ComputeExcess, Full: 0.4, For: 9, Against: -9}, explain.Clue{Measure: explain.LateStart, Full: 0.4, For: 4, Against: -4})
+		explain.Feature{Measure: explain.ComputeExcess, Full: 0.4, For: 9, Against: -9}, explain.Feature{Measure: explain.LateStart, Full: 0.4, For: 4, Against: -4})
 	rank.Needs = []explain.Need{{Metric: "rank_compute_seconds", On: telemetry.Rank, WouldTell: "a rank that computes longer from one that starts late"}}
 	work := of("workload-change", telemetry.Software, telemetry.Job, "its work has changed.",
-		explain.Clue{Measure: explain.ComputeUniform, None: 0.5, Full: 0.9, For: 20, Against: -20, Required: true})
+		explain.Feature{Measure: explain.ComputeUniform, None: 0.5, Full: 0.9, For: 20, Against: -20, Required: true})
 	work.Expect = explain.ExpectBenign
 	return []explain.Signature{receiver, link, full, tenant, rank, work}
 }
@@ -312,7 +312,7 @@ func TestTellingTwiceTellsTheSame(t *testing.T) {
 	}
 }
 
-// Severity follows design A5.
+// Severity follows the thresholds of attribute.SeverityOf.
 func TestSeverity(t *testing.T) {
 	for _, c := range []struct {
 		what  string

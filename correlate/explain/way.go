@@ -46,7 +46,7 @@ func (t *Teller) suspicious(e *Evidence, a *Answer) []fact {
 	if metric == "" {
 		return nil
 	}
-	o, ok := e.Symptoms.Telling(a.Entity, &Clue{Full: 1, Reading: &Reading{Metric: metric, Of: OfRoot, Take: TakeShift}})
+	o, ok := e.Symptoms.Telling(a.Entity, &Feature{Full: 1, Reading: &Reading{Metric: metric, Of: OfRoot, Take: TakeShift}})
 	if !ok {
 		return nil
 	}
@@ -65,8 +65,8 @@ func appendFact(out []fact, f fact) []fact {
 // the root's own metrics before those of what is under it.
 func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 	best, most := -1, 0.0
-	for i := range a.Signature.Clues {
-		c := &a.Signature.Clues[i]
+	for i := range a.Signature.Features {
+		c := &a.Signature.Features[i]
 		v, seen := a.Values[c.Key()]
 		if c.Reading == nil || !seen || !c.AskedOf(a.Entity.Kind) || c.Reading.Of == OfBeside || c.Reading.Of == OfJob {
 			continue
@@ -85,7 +85,7 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 	if best < 0 {
 		return fact{}, false
 	}
-	c := &a.Signature.Clues[best]
+	c := &a.Signature.Features[best]
 	o, ok := e.Symptoms.Telling(a.Entity, c)
 	if !ok {
 		return fact{}, false
@@ -102,11 +102,11 @@ const lastResort = 0.1
 // absent reports whether a feature is met where nothing changed or a level is low:
 // the power limit is what it was, no reason of heat, no error. It shows what the
 // fault is not.
-func absent(c *Clue) bool {
+func absent(c *Feature) bool {
 	switch c.Reading.Take {
 	case TakeRatio, TakePeersRatio:
 		return c.Strength(1) == 1
-	case TakeShift, TakePeers, TakePeersDose, TakeBits, TakeDose:
+	case TakeShift, TakePeers, TakePeersExplained, TakeBits, TakeExplained:
 		return c.Strength(0) == 1
 	case TakeNow, TakeMost:
 		return c.Full < c.None
@@ -127,11 +127,11 @@ func shapeOf(t Take, o Observation) telemetry.Shape {
 	switch {
 	case o.Event:
 		return telemetry.ShapeBurst
-	case t == TakeSilent:
+	case t == TakeNoData:
 		return telemetry.ShapeSilence
 	case t == TakeBits || t == TakeNow || t == TakeMost || t == TakeLeast:
 		return telemetry.ShapeLevel
-	case t == TakePeers || t == TakePeersRatio || t == TakePeersDose || t == TakeBelowPeers:
+	case t == TakePeers || t == TakePeersRatio || t == TakePeersExplained || t == TakeBelowPeers:
 		return telemetry.ShapePeer
 	}
 	return telemetry.ShapeShift

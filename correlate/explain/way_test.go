@@ -20,7 +20,7 @@ func TestWhatDidNotChangeSaysWhatTheTroubleIsNot(t *testing.T) {
 		"many errors":                   {TakeNow, 1, 100, false},
 		"a fan at less than its peers'": {TakePeersRatio, 0.9, 0.5, false},
 	} {
-		if got := absent(&Clue{None: c.none, Full: c.full, Reading: &Reading{Take: c.take}}); got != c.want {
+		if got := absent(&Feature{None: c.none, Full: c.full, Reading: &Reading{Take: c.take}}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

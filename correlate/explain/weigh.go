@@ -37,7 +37,7 @@ type Answer struct {
 	Values     Values
 	Score      float64 // natural log-odds
 	Confidence float64 // of all answers together, summing to 1
-	Missing    int     // clues that could not be seen
+	Missing    int     // features that could not be seen
 }
 
 // Name returns the answer's signature name.
@@ -51,17 +51,17 @@ func (a *Answer) Name() string {
 // Complete reports whether all was seen that distinguishes the answer from its family.
 func (a *Answer) Complete() bool {
 	return a.Signature == nil || !slices.ContainsFunc(a.Signature.Needs, func(n Need) bool {
-		i := slices.IndexFunc(a.Signature.Clues, func(c Clue) bool { return c.Reading != nil && c.Reading.Metric == n.Metric })
+		i := slices.IndexFunc(a.Signature.Features, func(c Feature) bool { return c.Reading != nil && c.Reading.Metric == n.Metric })
 		if i < 0 {
 			return false
 		}
-		_, seen := a.Values[a.Signature.Clues[i].Key()]
+		_, seen := a.Values[a.Signature.Features[i].Key()]
 		return !seen
 	})
 }
 
 // Strength returns where v is from None (0) to Full (1).
-func (c *Clue) Strength(v float64) float64 {
+func (c *Feature) Strength(v float64) float64 {
 	return rising(v, c.None, c.Full)
 }
 
@@ -90,8 +90,8 @@ func (s *Signature) Offset(c *Candidate) float64 {
 // unseen where nothing foretells the fault.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
-	for i := range s.Clues {
-		c := &s.Clues[i]
+	for i := range s.Features {
+		c := &s.Features[i]
 		if !c.AskedOf(root) {
 			continue
 		}
@@ -115,15 +115,15 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 // Foretold reports whether what read returns of the features shows the fault for certain,
 // whether or not a job is degraded by it: an effect that cannot be seen is no evidence
 // against it then.
-func (s *Signature) Foretold(read func(*Clue) (float64, bool)) bool {
-	return slices.ContainsFunc(s.Foretells(), func(c *Clue) bool {
+func (s *Signature) Foretold(read func(*Feature) (float64, bool)) bool {
+	return slices.ContainsFunc(s.Foretells(), func(c *Feature) bool {
 		x, ok := read(c)
 		return ok && c.Strength(x) >= 1
 	})
 }
 
 // certain returns the value of a feature; false where it was not seen, or has an error.
-func (v Values) certain(c *Clue) (float64, bool) {
+func (v Values) certain(c *Feature) (float64, bool) {
 	x, seen := v[c.Key()]
 	return x, seen && c.Precision(x, v) >= 1
 }
@@ -132,7 +132,7 @@ func (v Values) certain(c *Clue) (float64, bool) {
 // with, from 0 to 1: a value that cannot be distinguished either from one that is
 // fully there or from one that is not there is no evidence, like one that cannot be
 // seen. It is 1 where no error is known.
-func (c *Clue) Precision(x float64, v Values) float64 {
+func (c *Feature) Precision(x float64, v Values) float64 {
 	err := v[c.errorKey]
 	if err == 0 {
 		return 1

@@ -11,30 +11,30 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-func signature(name string, prior float64, clues ...explain.Clue) explain.Signature {
+func signature(name string, prior float64, features ...explain.Feature) explain.Signature {
 	return explain.Signature{Name: name, Domain: telemetry.Network, Expect: explain.ExpectIncident,
-		Roots: []telemetry.Kind{telemetry.NIC, telemetry.Port}, Prior: prior, Clues: clues, Sentence: name + " at {root}."}
+		Roots: []telemetry.Kind{telemetry.NIC, telemetry.Port}, Prior: prior, Features: features, Sentence: name + " at {root}."}
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(a)) }
 
-func TestAClueIsReadBetweenNoneAndFull(t *testing.T) {
-	rising := explain.Clue{Measure: "x", None: 0.2, Full: 0.6, For: 4, Against: -6}
-	falling := explain.Clue{Measure: "x", None: 0.6, Full: 0.2, For: 4, Against: -6}
+func TestAFeatureIsReadBetweenNoneAndFull(t *testing.T) {
+	rising := explain.Feature{Measure: "x", None: 0.2, Full: 0.6, For: 4, Against: -6}
+	falling := explain.Feature{Measure: "x", None: 0.6, Full: 0.2, For: 4, Against: -6}
 	for _, c := range []struct{ v, rising, falling float64 }{
 		{-5, -6, 4}, {0.2, -6, 4}, {0.3, -3.5, 1.5}, {0.4, -1, -1}, {0.6, 4, -6}, {9, 4, -6},
 	} {
-		for clue, want := range map[*explain.Clue]float64{&rising: c.rising, &falling: c.falling} {
-			s := signature("s", -3, *clue)
+		for feature, want := range map[*explain.Feature]float64{&rising: c.rising, &falling: c.falling} {
+			s := signature("s", -3, *feature)
 			if got, missing, ok := s.Weigh(telemetry.NIC, explain.Values{"x": c.v}); !ok || missing != 0 || !near(got, want-3) {
-				t.Errorf("%v from %v to %v: got %v, %d, %v, want %v", c.v, clue.None, clue.Full, got, missing, ok, want-3)
+				t.Errorf("%v from %v to %v: got %v, %d, %v, want %v", c.v, feature.None, feature.Full, got, missing, ok, want-3)
 			}
 		}
 	}
 }
 
 func TestWhatIsNotSeenSaysNothing(t *testing.T) {
-	s := signature("s", -3, explain.Clue{Measure: "x", Full: 1, For: 4, Against: -6}, explain.Clue{Measure: "y", Full: 1, For: 1, Against: -1})
+	s := signature("s", -3, explain.Feature{Measure: "x", Full: 1, For: 4, Against: -6}, explain.Feature{Measure: "y", Full: 1, For: 1, Against: -1})
 	if got, missing, ok := s.Weigh(telemetry.NIC, explain.Values{"y": 1}); !ok || missing != 1 || got != -2 {
 		t.Errorf("got %v, %d missing, %v", got, missing, ok)
 	}
@@ -55,8 +55,8 @@ func TestWhatCameTooLateIsHeldAgainstEverySignature(t *testing.T) {
 	}
 }
 
-func TestARequiredClueMustBeSeenAndThere(t *testing.T) {
-	s := signature("s", -3, explain.Clue{Measure: "x", None: 0.1, Full: 1, For: 4, Against: -6, Required: true})
+func TestARequiredFeatureMustBeSeenAndThere(t *testing.T) {
+	s := signature("s", -3, explain.Feature{Measure: "x", None: 0.1, Full: 1, For: 4, Against: -6, Required: true})
 	for v, want := range map[float64]bool{0: false, 0.1: false, 0.11: true, 1: true} {
 		if _, _, ok := s.Weigh(telemetry.NIC, explain.Values{"x": v}); ok != want {
 			t.Errorf("at %v it is considered: %v", v, ok)
@@ -73,13 +73,13 @@ func measureNames() []explain.Measure { return []explain.Measure{"a", "b", "c", 
 func invented(r *rand.Rand) []explain.Signature {
 	var out []explain.Signature
 	for k := range 1 + r.IntN(4) {
-		var clues []explain.Clue
+		var features []explain.Feature
 		for _, m := range measureNames() {
 			none := r.Float64()
 			full := none + (r.Float64()+0.1)*float64(1-2*r.IntN(2))
-			clues = append(clues, explain.Clue{Measure: m, None: none, Full: full, For: 4 * r.Float64(), Against: -4 * r.Float64(), Required: r.IntN(10) == 0})
+			features = append(features, explain.Feature{Measure: m, None: none, Full: full, For: 4 * r.Float64(), Against: -4 * r.Float64(), Required: r.IntN(10) == 0})
 		}
-		s := signature(fmt.Sprintf("s%d", k), -3*r.Float64(), clues...)
+		s := signature(fmt.Sprintf("s%d", k), -3*r.Float64(), features...)
 		out = append(out, s)
 	}
 	return out
@@ -119,10 +119,10 @@ func sameAnswers(a, b []explain.Answer) bool {
 // TestWeighBelievesWhatForetellsAFault: a required feature may be unseen where a feature of
 // the precursor is there for certain, and not where that is weak, uncertain or unseen.
 func TestWeighBelievesWhatForetellsAFault(t *testing.T) {
-	effect := explain.Clue{Name: "effect", Measure: "e", Full: 1, Required: true, For: 1, Against: -1}
-	known := explain.Clue{Name: "known", Measure: "k", Full: 1, For: 2, Against: -1}
+	effect := explain.Feature{Name: "effect", Measure: "e", Full: 1, Required: true, For: 1, Against: -1}
+	known := explain.Feature{Name: "known", Measure: "k", Full: 1, For: 2, Against: -1}
 	s := signature("s", -3, effect, known)
-	s.Precursor = &explain.Precursor{Clues: []string{"known"}}
+	s.Precursor = &explain.Precursor{Features: []string{"known"}}
 	s = explain.Compile([]explain.Signature{s})[0]
 	for name, c := range map[string]struct {
 		values explain.Values
@@ -192,15 +192,15 @@ func confidence(answers []explain.Answer, e telemetry.Entity, name string) float
 	return 0
 }
 
-// TestConfidenceRisesWithEachClue: more evidence for a root never makes it less
+// TestConfidenceRisesWithEachFeature: more evidence for a root never makes it less
 // likely.
-func TestConfidenceRisesWithEachClue(t *testing.T) {
+func TestConfidenceRisesWithEachFeature(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for range 300 {
 		s := invented(r)[:1]
 		cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: someValues(r)}, {Entity: entity("nic:b/n0"), Values: someValues(r)}}
 		before := confidence(judge(s, cands, telemetry.Entity{}, 1000), cands[0].Entity, "s0")
-		c := s[0].Clues[r.IntN(len(s[0].Clues))]
+		c := s[0].Features[r.IntN(len(s[0].Features))]
 		v, seen := cands[0].Values[c.Measure]
 		if !seen {
 			continue
@@ -217,7 +217,7 @@ func TestConfidenceRisesWithEachClue(t *testing.T) {
 }
 
 func TestBothEndsOfALinkAreOneAnswer(t *testing.T) {
-	s := []explain.Signature{signature("slow-link", math.Log(3), explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
+	s := []explain.Signature{signature("slow-link", math.Log(3), explain.Feature{Measure: "x", Full: 1, For: 2, Against: -2})}
 	a, z, other := entity("port:leaf0/s0"), entity("port:spine0/l0"), entity("port:leaf0/s1")
 	cands := []explain.Candidate{
 		{Entity: a, Peer: z, Values: explain.Values{"x": 0.5}},
@@ -237,8 +237,8 @@ func TestBothEndsOfALinkAreOneAnswer(t *testing.T) {
 
 // Two faults at the two ends of a link are two answers.
 func TestTwoFaultsOfALinkAreTwoAnswers(t *testing.T) {
-	x := explain.Clue{Measure: "x", Full: 1, For: 2, Required: true}
-	y := explain.Clue{Measure: "y", Full: 1, For: 1, Required: true}
+	x := explain.Feature{Measure: "x", Full: 1, For: 2, Required: true}
+	y := explain.Feature{Measure: "y", Full: 1, For: 1, Required: true}
 	s := []explain.Signature{signature("slow-receiver", 0, x), signature("incast", 0, y)}
 	nic, port := entity("nic:h0/n0"), entity("port:leaf0/h0")
 	got := judge(s, []explain.Candidate{
@@ -251,7 +251,7 @@ func TestTwoFaultsOfALinkAreTwoAnswers(t *testing.T) {
 }
 
 func TestUnknownStandsAtEvenOdds(t *testing.T) {
-	s := []explain.Signature{signature("s", 0, explain.Clue{Measure: "x", Full: 1, For: 2, Against: -2})}
+	s := []explain.Signature{signature("s", 0, explain.Feature{Measure: "x", Full: 1, For: 2, Against: -2})}
 	for x, want := range map[float64]string{0.4: explain.Unknown, 0.6: "s"} {
 		got := judge(s, []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": x}}}, entity("nic:b/n0"), 1)
 		if got[0].Name() != want {

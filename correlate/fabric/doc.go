@@ -11,5 +11,5 @@
 // egress ports that had a queue or received pause in the same grids, and so on. It
 // ends at a port that has a queue and receives no pause, or at a NIC that sends
 // pause to its switch. Severity is pause seconds per second and seconds with a
-// queue per second, never counts of frames (design B4.4).
+// queue per second, never counts of frames.
 package fabric

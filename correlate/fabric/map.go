@@ -73,8 +73,7 @@ var signalMetrics = [signals]telemetry.MetricName{
 }
 
 // End is one end of a link: a NIC or a switch port, or one priority of it where its
-// queues report pause themselves (design A2: then the walk is per port and
-// priority).
+// queues report pause themselves: then the walk is per port and priority.
 type End struct {
 	Entity telemetry.Entity
 	Lane   string           // the priority, as its queue's name ends; empty for the whole port

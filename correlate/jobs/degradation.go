@@ -11,7 +11,7 @@ import (
 type State uint8
 
 // The states of a job. Slow, Stalled, Failed and Restarted are those of an
-// incident's impact (design A5).
+// incident's impact.
 const (
 	Healthy State = iota
 	Slow

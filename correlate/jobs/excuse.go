@@ -19,7 +19,7 @@ const (
 	// a checkpoint may be reported that was the last thing in that step.
 	rounding = 0.1
 	// apartClocks is by how much the clocks may differ of who reports a checkpoint and of
-	// who reports the steps: half of what makes a clock a blind spot (design A1).
+	// who reports the steps: half of what makes a clock a blind spot (correlate.worstClock).
 	apartClocks = telemetry.Duration(500e6)
 )
 

@@ -11,7 +11,7 @@ import (
 
 const (
 	pastSteps   = 64 // healthy steps a job is judged against
-	beforeSteps = 20 // healthy steps behind "before" (design A5)
+	beforeSteps = 20 // healthy steps whose median is an impact's "before"
 	// minPast healthy steps are needed before a job is judged at all: with
 	// fewer, its spread is not known. Up to fewSteps it is known badly, and taken
 	// for wider by up to unsureSpread.

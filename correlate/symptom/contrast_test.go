@@ -87,7 +87,7 @@ func TestTakesAreWhatTheySay(t *testing.T) {
 		explain.TakeBelowPeers: 30. / 38,
 		explain.TakeMost:       30,
 		explain.TakeLeast:      30,
-		explain.TakeSilent:     0,
+		explain.TakeNoData:     0,
 	} {
 		s := newHall(t)
 		r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", take)
@@ -218,7 +218,7 @@ func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {
 // before the degradation is stale.
 func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
 	s := newHall(t)
-	silent := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeSilent)
+	silent := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNoData)
 	now := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
 	s.asks("fan", silent, now)
 	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 104 }) // closed up to 105
@@ -329,7 +329,7 @@ func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
 		if got, ok := f.Read(entity("node:n2"), r); !ok || !near(got, 1.25) {
 			t.Errorf("%s: %v, %v, want 1.25", name, got, ok)
 		}
-		if o, ok := f.Telling(entity("node:n2"), &explain.Clue{Full: 1, Reading: r}); !ok || o.Metric != c.from {
+		if o, ok := f.Telling(entity("node:n2"), &explain.Feature{Full: 1, Reading: r}); !ok || o.Metric != c.from {
 			t.Errorf("%s: told by %s, want %s", name, o.Metric, c.from)
 		}
 	}
@@ -349,7 +349,7 @@ func TestPendingIsWhatWasHeardAndWillBe(t *testing.T) {
 			return 0.5, sec <= c.until && c.until > 0 && (degradedAt-2-sec)%c.every == 0
 		})
 		s.cadence = telemetry.Duration(c.every) * 1e9
-		sig := &explain.Signature{Expect: explain.ExpectBenign, Clues: []explain.Clue{{Full: 1, Reading: r}}}
+		sig := &explain.Signature{Expect: explain.ExpectBenign, Features: []explain.Feature{{Full: 1, Reading: r}}}
 		if got := s.contrast().Pending(entity("fan:n1/f"), sig); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -341,23 +341,23 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	switch m {
 	case explain.ComputeUniform:
 		return d.longer.v, d.longer.seen && f.survey.all[i].Kind == telemetry.Job
-	case explain.Covers:
+	case explain.Recall:
 		return part(d.hit[i], len(d.afflicted)), clocks
-	case explain.Fills:
+	case explain.Precision:
 		return part(d.hit[i], under), clocks
-	case explain.ClockDose:
+	case explain.ClockExplained:
 		return f.clockDose(d.slowest[i]), clocks && f.degradation.Slowdown > 1
-	case explain.StaleCovers:
+	case explain.StaleRecall:
 		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
-	case explain.IdleCovers:
+	case explain.IdleRecall:
 		return part(d.idleIn[i], len(d.idle)), engines
-	case explain.IdleFills:
+	case explain.IdlePrecision:
 		return part(d.idleIn[i], under-int(d.aside[i])), engines
-	case explain.IdleDose:
+	case explain.IdleExplained:
 		return d.most[i] / max(f.lost(), leastIdle), engines && f.lost() > 0
-	case explain.LateCovers:
+	case explain.LateRecall:
 		return part(d.lateIn[i], len(d.late)), late
-	case explain.LateFills:
+	case explain.LatePrecision:
 		return part(d.lateIn[i], ranks), late
 	}
 	return 0, false
@@ -379,8 +379,8 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 		i = -1
 	}
 	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.ComputeUniform,
-		explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
-		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.StaleCovers} {
+		explain.Recall, explain.Precision, explain.ClockExplained, explain.LateRecall, explain.LatePrecision,
+		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.StaleRecall} {
 		if _, reported := v[m]; reported {
 			continue // by the ranks themselves
 		}
@@ -404,15 +404,15 @@ func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
 	switch m {
 	case explain.ComputeUniform:
 		return d.longer.err
-	case explain.Covers:
+	case explain.Recall:
 		return d.mayHit.covers(d.hit[i], len(d.afflicted), i)
-	case explain.Fills:
+	case explain.Precision:
 		return part(d.mayHit.in[i], int(f.survey.gpusIn[i]))
-	case explain.ClockDose:
+	case explain.ClockExplained:
 		return f.clockDose(d.deepest[i]) - f.clockDose(d.slowest[i])
-	case explain.IdleCovers:
+	case explain.IdleRecall:
 		return d.mayIdle.covers(d.idleIn[i], len(d.idle), i)
-	case explain.IdleFills:
+	case explain.IdlePrecision:
 		return part(d.mayIdle.in[i], int(f.survey.gpusIn[i]-d.aside[i]))
 	}
 	return 0

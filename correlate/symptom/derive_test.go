@@ -27,7 +27,7 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 	for name, want := range map[string][3]float64{"n0": {1, 0.5, 1}, "n1": {0, 0, 0}} {
 		v := explain.Values{}
 		f.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
-		if got := [3]float64{v[explain.IdleCovers], v[explain.IdleFills], v[explain.IdleDose]}; got != want {
+		if got := [3]float64{v[explain.IdleRecall], v[explain.IdlePrecision], v[explain.IdleExplained]}; got != want {
 			t.Errorf("%s: covers, fills, dose %v, want %v", name, got, want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestWhatAnEntityLeaves(t *testing.T) {
 	covers := func(name string) float64 {
 		v := explain.Values{}
 		h.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
-		return v[explain.Covers]
+		return v[explain.Recall]
 	}
 	if a, b := covers("n0"), covers("n1"); a != 2.0/3 || b != 1.0/3 {
 		t.Fatalf("the hosts cover %g and %g", a, b)

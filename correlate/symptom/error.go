@@ -51,7 +51,7 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 	case explain.TakeBits:
 		_, err, _ := f.slowed(i, c)
 		return err
-	case explain.TakeDose:
+	case explain.TakeExplained:
 		return stats.Quadrature(now, before) / f.degradation.Excess
 	case explain.TakeRatio, explain.TakePeersRatio:
 		if was.Mean != 0 {
@@ -60,7 +60,7 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 		}
 		_, err, _ := f.held(i, c)
 		return err
-	case explain.TakePeersDose:
+	case explain.TakePeersExplained:
 		return stats.Quadrature(f.missed(&is), f.numberError(i, c, explain.TakePeersRatio)) / (f.degradation.Slowdown - 1)
 	case explain.TakeBelowPeers:
 		if v, ok := f.number(i, c, take); ok && is.Mean != 0 {

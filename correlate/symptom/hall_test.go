@@ -213,7 +213,7 @@ func (s *hall) asks(roots string, readings ...*explain.Reading) {
 		sig.Roots = append(sig.Roots, telemetry.Kind(k))
 	}
 	for _, r := range readings {
-		sig.Clues = append(sig.Clues, explain.Clue{Name: "c", Reading: r, Full: 1, For: 1})
+		sig.Features = append(sig.Features, explain.Feature{Name: "c", Reading: r, Full: 1, For: 1})
 	}
 	s.sigs = append(s.sigs, sig)
 }

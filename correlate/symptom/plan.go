@@ -101,8 +101,8 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 	}
 	for i := range signatures {
 		s := &signatures[i]
-		for k := range s.Clues {
-			if x := s.Clues[k].Reading; x != nil && x.Metric != "" {
+		for k := range s.Features {
+			if x := s.Features[k].Reading; x != nil && x.Metric != "" {
 				for _, kind := range x.Kinds(s.Roots) {
 					add(kind, x.Metric, x.Bits)
 				}

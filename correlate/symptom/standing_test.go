@@ -32,14 +32,14 @@ func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
 	s.tells("gpu:n1/1", "gpu_sm_clock_hertz", 2e9, 0.8e9)
 	c := s.contrast()
 	dose := func(part float64) float64 { return (1/part - 1) / 0.25 }
-	s.stands(c, "loop:l0", explain.Values{explain.Covers: 1, explain.Fills: 1, explain.ClockDose: dose(0.4)})
-	s.stands(c, "rack:r0", explain.Values{explain.Covers: 1, explain.Fills: 1})
-	s.stands(c, "cdu:c0", explain.Values{explain.Covers: 1, explain.Fills: 0.5})
-	s.stands(c, "pump:c0/0", explain.Values{explain.Covers: 1, explain.Fills: 0.5})
-	s.stands(c, "pdu:p0", explain.Values{explain.Covers: 1, explain.Fills: 0.5})
-	s.stands(c, "pdu:p1", explain.Values{explain.Covers: 0, explain.Fills: 0, explain.ClockDose: 0})
-	s.stands(c, "gpu:n0/0", explain.Values{explain.Covers: 0.25, explain.Fills: 1, explain.ClockDose: dose(0.5)})
-	s.stands(c, "job:train", explain.Values{explain.Covers: 1, explain.Fills: 4. / 12, explain.Stalled: 0, explain.Slowdown: 1.25})
+	s.stands(c, "loop:l0", explain.Values{explain.Recall: 1, explain.Precision: 1, explain.ClockExplained: dose(0.4)})
+	s.stands(c, "rack:r0", explain.Values{explain.Recall: 1, explain.Precision: 1})
+	s.stands(c, "cdu:c0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
+	s.stands(c, "pump:c0/0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
+	s.stands(c, "pdu:p0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
+	s.stands(c, "pdu:p1", explain.Values{explain.Recall: 0, explain.Precision: 0, explain.ClockExplained: 0})
+	s.stands(c, "gpu:n0/0", explain.Values{explain.Recall: 0.25, explain.Precision: 1, explain.ClockExplained: dose(0.5)})
+	s.stands(c, "job:train", explain.Values{explain.Recall: 1, explain.Precision: 4. / 12, explain.Stalled: 0, explain.Slowdown: 1.25})
 }
 
 // TestWhoIsAfflicted: a small change of all clocks is the job's own; a large one of
@@ -62,8 +62,8 @@ func TestWhoIsAfflicted(t *testing.T) {
 		s.tells("gpu:n0/0", "gpu_sm_clock_hertz", 2e9, 2e9*c.one)
 		v := explain.Values{}
 		s.contrast().Standing(entity("gpu:n0/0"), v)
-		if !near(v[explain.Covers], c.want) {
-			t.Errorf("%s: covers %v, want %v", c.name, v[explain.Covers], c.want)
+		if !near(v[explain.Recall], c.want) {
+			t.Errorf("%s: covers %v, want %v", c.name, v[explain.Recall], c.want)
 		}
 	}
 	s := newHall(t) // a clock that always wandered by 10 %
@@ -74,9 +74,9 @@ func TestWhoIsAfflicted(t *testing.T) {
 		}
 		return 2e9 + 4e8*float64(sec%3-1), true
 	})
-	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Covers: 0})
+	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 0})
 	s.tells("gpu:n0/0", "gpu_clock_event_reasons", 4, 0x24) // and now reports heat
-	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Covers: 1})
+	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 1})
 }
 
 // TestLateRanksStandUnderTheirGPUs: ranks are late against their past and their
@@ -99,21 +99,21 @@ func TestLateRanksStandUnderTheirGPUs(t *testing.T) {
 		}
 	}
 	c := s.contrast()
-	s.stands(c, "node:n3", explain.Values{explain.LateCovers: 1, explain.LateFills: 1})
-	s.stands(c, "loop:l1", explain.Values{explain.LateCovers: 1, explain.LateFills: 0.5})
-	s.stands(c, "rank:train/30", explain.Values{explain.LateCovers: 0.5, explain.LateFills: 1})
-	s.stands(c, "node:n2", explain.Values{explain.LateCovers: 0, explain.LateFills: 0})
+	s.stands(c, "node:n3", explain.Values{explain.LateRecall: 1, explain.LatePrecision: 1})
+	s.stands(c, "loop:l1", explain.Values{explain.LateRecall: 1, explain.LatePrecision: 0.5})
+	s.stands(c, "rank:train/30", explain.Values{explain.LateRecall: 0.5, explain.LatePrecision: 1})
+	s.stands(c, "node:n2", explain.Values{explain.LateRecall: 0, explain.LatePrecision: 0})
 }
 
 // hot is a signature that requires a falling flow or a clock that explains the
 // loss.
 func hot() []explain.Signature {
-	flow := explain.Clue{Name: "flow", Reading: reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio), None: 0.97, Full: 0.8, For: 4, Against: -6, Required: true}
-	covers := explain.Clue{Name: "covers", Measure: explain.Covers, None: 0.4, Full: 0.9, For: 2, Against: -6, Required: true}
-	clock := explain.Clue{Name: "clock", Measure: explain.ClockDose, None: 0.1, Full: 0.5, For: 3, Against: -5, Required: true}
+	flow := explain.Feature{Name: "flow", Reading: reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio), None: 0.97, Full: 0.8, For: 4, Against: -6, Required: true}
+	covers := explain.Feature{Name: "covers", Measure: explain.Recall, None: 0.4, Full: 0.9, For: 2, Against: -6, Required: true}
+	clock := explain.Feature{Name: "clock", Measure: explain.ClockExplained, None: 0.1, Full: 0.5, For: 3, Against: -5, Required: true}
 	return []explain.Signature{
-		{Name: "flow", Roots: []telemetry.Kind{telemetry.Loop, telemetry.CDU}, Prior: -3, Clues: []explain.Clue{flow, covers}},
-		{Name: "clock", Roots: []telemetry.Kind{telemetry.GPU}, Prior: -3, Clues: []explain.Clue{clock}},
+		{Name: "flow", Roots: []telemetry.Kind{telemetry.Loop, telemetry.CDU}, Prior: -3, Features: []explain.Feature{flow, covers}},
+		{Name: "clock", Roots: []telemetry.Kind{telemetry.GPU}, Prior: -3, Features: []explain.Feature{clock}},
 	}
 }
 
@@ -223,8 +223,8 @@ func TestStaleCoversIsSharedByTwoMachines(t *testing.T) {
 	for _, g := range []string{"gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
 		s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 	}
-	s.stands(s.contrast(), "node:n0", explain.Values{explain.StaleCovers: 0.5})
-	s.stands(s.contrast(), "node:n2", explain.Values{explain.StaleCovers: 0})
+	s.stands(s.contrast(), "node:n0", explain.Values{explain.StaleRecall: 0.5})
+	s.stands(s.contrast(), "node:n2", explain.Values{explain.StaleRecall: 0})
 }
 
 // TestTheWayIsTold checks the observations on the path from the loop to the job.
@@ -235,7 +235,7 @@ func TestTheWayIsTold(t *testing.T) {
 	s.tells("gpu:n1/0", "gpu_sm_clock_hertz", 2e9, 0.6e9)
 	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
 	c := s.contrast()
-	if o, ok := c.Telling(entity("loop:l0"), &hot()[0].Clues[0]); !ok || o.Entity != entity("loop:l0") || o.Before != 40 || o.Now != 20 {
+	if o, ok := c.Telling(entity("loop:l0"), &hot()[0].Features[0]); !ok || o.Entity != entity("loop:l0") || o.Before != 40 || o.Now != 20 {
 		t.Errorf("telling: %+v, %v", o, ok)
 	}
 	if o, ok := c.Slowest(entity("loop:l0")); !ok || o.Entity != entity("gpu:n1/0") || !near(o.Now/o.Before, 0.3) {
@@ -325,8 +325,8 @@ func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 		x.Leave(entity("loop:l0"), c.heats)
 		v := explain.Values{}
 		x.Standing(entity("gpu:n0/0"), v)
-		if left := v[explain.Covers] == 1; left != c.left || x.Spared(entity("gpu:n0/0")) != c.left || x.Spared(entity("gpu:n0/1")) {
-			t.Errorf("%s: it covers %g of what is left", c.name, v[explain.Covers])
+		if left := v[explain.Recall] == 1; left != c.left || x.Spared(entity("gpu:n0/0")) != c.left || x.Spared(entity("gpu:n0/1")) {
+			t.Errorf("%s: it covers %g of what is left", c.name, v[explain.Recall])
 		}
 		x.Leave(entity("loop:l1"), c.heats)
 		if x.Spared(entity("gpu:n0/0")) {
@@ -365,6 +365,6 @@ func TestAUsualCheckpointIsNoIdling(t *testing.T) {
 				return 1, true
 			})
 		}
-		s.stands(s.contrast(), "job:train", explain.Values{explain.IdleFills: c.fills})
+		s.stands(s.contrast(), "job:train", explain.Values{explain.IdlePrecision: c.fills})
 	}
 }

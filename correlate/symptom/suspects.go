@@ -59,21 +59,21 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 // found there.
 func (f *Contrast) readable(sig *explain.Signature) bool {
 	needs, asks := false, false
-	for k := range sig.Clues {
-		c := &sig.Clues[k]
+	for k := range sig.Features {
+		c := &sig.Features[k]
 		known := c.Reading != nil || standing(c.Measure)
 		asks = asks || known
 		needs = needs || c.Required && !known && !common(c.Measure)
 	}
-	required := slices.ContainsFunc(sig.Clues, func(c explain.Clue) bool { return c.Required && (c.Reading != nil || standing(c.Measure)) })
+	required := slices.ContainsFunc(sig.Features, func(c explain.Feature) bool { return c.Required && (c.Reading != nil || standing(c.Measure)) })
 	return asks && (required || !needs)
 }
 
 // standing reports whether a measure is of what is under an entity.
 func standing(m explain.Measure) bool {
 	switch m {
-	case explain.Covers, explain.Fills, explain.ClockDose, explain.LateCovers, explain.LateFills,
-		explain.IdleCovers, explain.IdleFills, explain.IdleDose, explain.StaleCovers:
+	case explain.Recall, explain.Precision, explain.ClockExplained, explain.LateRecall, explain.LatePrecision,
+		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.StaleRecall:
 		return true
 	}
 	return false
@@ -91,8 +91,8 @@ func common(m explain.Measure) bool {
 func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 	weight, good := 0.0, 0.0
 	for _, required := range []bool{true, false} {
-		for k := range sig.Clues {
-			c := &sig.Clues[k]
+		for k := range sig.Features {
+			c := &sig.Features[k]
 			if c.Required != required || !c.AskedOf(f.survey.all[i].Kind) || c.Reading != nil && c.Reading.Of == explain.OfBeside {
 				continue
 			}
@@ -104,7 +104,7 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 				if !common(c.Measure) || c.Reading != nil {
 					good = max(good, st)
 				}
-			case required && (c.Reading != nil || standing(c.Measure) || common(c.Measure)) && (ok || !sig.Foretold(func(c *explain.Clue) (float64, bool) { return f.value(i, c) })):
+			case required && (c.Reading != nil || standing(c.Measure) || common(c.Measure)) && (ok || !sig.Foretold(func(c *explain.Feature) (float64, bool) { return f.value(i, c) })):
 				return 0, false
 			}
 		}
@@ -113,7 +113,7 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 }
 
 // value is what a feature reads of an entity.
-func (f *Contrast) value(i int32, c *explain.Clue) (float64, bool) {
+func (f *Contrast) value(i int32, c *explain.Feature) (float64, bool) {
 	if c.Reading != nil {
 		return f.read(i, c.Reading)
 	}
@@ -129,8 +129,8 @@ func (f *Contrast) Measure(e telemetry.Entity, v explain.Values) {
 		if !slices.Contains(sig.Roots, e.Kind) {
 			continue
 		}
-		for n := range sig.Clues {
-			c := &sig.Clues[n]
+		for n := range sig.Features {
+			c := &sig.Features[n]
 			if c.Reading == nil || !c.AskedOf(e.Kind) {
 				continue
 			}

@@ -189,12 +189,12 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		}
 		r, _, ok := f.held(i, c)
 		return r, ok
-	case explain.TakeDose:
+	case explain.TakeExplained:
 		return (float64(now.Mean) - float64(before.Mean)) / f.degradation.Excess, seen && known && f.degradation.Excess > 0
-	case explain.TakePeersDose:
+	case explain.TakePeersExplained:
 		r, ok := f.againstPeers(i, c, explain.TakePeersRatio)
 		return (r - 1) / (f.degradation.Slowdown - 1), ok && f.degradation.Steps && f.degradation.Slowdown > 1
-	case explain.TakeSilent:
+	case explain.TakeNoData:
 		return f.silence(i, c)
 	}
 	return f.againstPeers(i, c, take)

@@ -11,7 +11,7 @@ import (
 // Telling returns the strongest observation of a feature's reading: the entity of
 // its scope whose number is the strongest evidence for the feature, its metric, and
 // its value before the degradation and now. False where nothing of it was seen.
-func (f *Contrast) Telling(root telemetry.Entity, c *explain.Clue) (explain.Observation, bool) {
+func (f *Contrast) Telling(root telemetry.Entity, c *explain.Feature) (explain.Observation, bool) {
 	i, ok := f.survey.index[root]
 	if !ok || c.Reading == nil {
 		return explain.Observation{}, false
@@ -55,7 +55,7 @@ func (f *Contrast) observe(i int32, x *explain.Reading) (explain.Observation, bo
 	before, known := f.before.at(i, c)
 	now, seen := f.now.at(i, c)
 	out.Before, out.Now = float64(before.Mean), float64(now.Mean)
-	silent := x.Take == explain.TakeSilent
+	silent := x.Take == explain.TakeNoData
 	return out, (known || peerTake(x.Take)) && seen || silent && known
 }
 
@@ -273,9 +273,9 @@ func (f *Contrast) known(root telemetry.Entity, sig *explain.Signature, do func(
 	if !ok {
 		return
 	}
-	for k := range sig.Clues {
-		x := sig.Clues[k].Reading
-		if x == nil || !sig.Clues[k].AskedOf(root.Kind) || x.Metric == "" || x.Take == explain.TakeSilent || x.Of == explain.OfBeside {
+	for k := range sig.Features {
+		x := sig.Features[k].Reading
+		if x == nil || !sig.Features[k].AskedOf(root.Kind) || x.Metric == "" || x.Take == explain.TakeNoData || x.Of == explain.OfBeside {
 			continue
 		}
 		for _, e := range f.scope(i, x) {

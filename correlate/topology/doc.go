@@ -5,7 +5,7 @@
 // It owns the statements (edges with their intervals and sources), the choice
 // between statements that disagree, and the indexes that make a query cost as much
 // as its answer. It never guesses a relation that was not stated, except for the
-// containment that names imply (design A2), never forgets a statement because it
+// containment that names imply, never forgets a statement because it
 // grew old (it is stale, a blind spot), reads no clock and does no I/O.
 //
 // # How an edge becomes an answer

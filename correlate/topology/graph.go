@@ -7,7 +7,7 @@ import (
 )
 
 // StaleAfter is how long a statement is fresh after it was received. An edge that
-// is not renewed for so long is stale (design A2): it is still used in answers, and
+// is not renewed for so long is stale: it is still used in answers, and
 // it is a blind spot. A statement without a receipt (a file) never gets stale.
 const StaleAfter = telemetry.Duration(15 * 60 * 1e9)
 

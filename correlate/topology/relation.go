@@ -63,7 +63,7 @@ func depth(k telemetry.Kind) int {
 type homes [3]telemetry.Kind
 
 // homeKinds lists, for a kind whose name implies its container, the kinds that
-// container may have (design A2). The first that the site has stated is meant;
+// container may have. The first that the site has stated is meant;
 // without any, the first.
 func homeKinds(k telemetry.Kind) homes {
 	switch k {

@@ -17,7 +17,7 @@ type Ablation string
 const (
 	Whole             Ablation = ""                   // nothing is missing
 	WithoutTopology   Ablation = "without topology"   // it knows where jobs run and what is in a node, a switch, a rack, but no cable and nothing that feeds or cools
-	WithoutPeers      Ablation = "without peers"      // no clue compares with peers
+	WithoutPeers      Ablation = "without peers"      // no feature compares with peers
 	WithoutSignatures Ablation = "without signatures" // every root is unknown
 	WithoutItsOwn     Ablation = "without its own"    // the signature of the case's own faults is deleted
 )
@@ -75,14 +75,14 @@ func (a Ablation) Engine(e engine.Config, faults ...string) engine.Config {
 		keep = slices.DeleteFunc(keep, func(s explain.Signature) bool { return slices.Contains(faults, s.Name) })
 	case WithoutPeers:
 		for i := range keep {
-			keep[i].Clues = slices.DeleteFunc(slices.Clone(keep[i].Clues), comparesPeers)
+			keep[i].Features = slices.DeleteFunc(slices.Clone(keep[i].Features), comparesPeers)
 		}
 	}
 	e.Correlate.Signatures = keep
 	return e
 }
 
-func comparesPeers(c explain.Clue) bool {
+func comparesPeers(c explain.Feature) bool {
 	if c.Reading == nil {
 		return false
 	}

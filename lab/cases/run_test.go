@@ -107,9 +107,9 @@ func TestAnAblationTakesItsPartAway(t *testing.T) {
 	if got := WithoutSignatures.Engine(o.Engine, "gpu-slow").Correlate.Signatures; len(got) != 0 {
 		t.Errorf("%d signatures without any", len(got))
 	}
-	clues := func(e engine.Config) (all, peers int) {
+	features := func(e engine.Config) (all, peers int) {
 		for _, s := range e.Correlate.Signatures {
-			for _, c := range s.Clues {
+			for _, c := range s.Features {
 				all++
 				if comparesPeers(c) {
 					peers++
@@ -118,12 +118,12 @@ func TestAnAblationTakesItsPartAway(t *testing.T) {
 		}
 		return all, peers
 	}
-	all, peers := clues(o.Engine)
-	left, none := clues(WithoutPeers.Engine(o.Engine, "gpu-slow"))
+	all, peers := features(o.Engine)
+	left, none := features(WithoutPeers.Engine(o.Engine, "gpu-slow"))
 	if peers == 0 || none != 0 || left != all-peers {
-		t.Errorf("of %d clues, %d with peers, %d are left, %d with peers", all, peers, left, none)
+		t.Errorf("of %d features, %d with peers, %d are left, %d with peers", all, peers, left, none)
 	}
-	if a, p := clues(o.Engine); a != all || p != peers {
+	if a, p := features(o.Engine); a != all || p != peers {
 		t.Error("the engine's own signatures were changed")
 	}
 	cable := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{Relation: telemetry.Connects}}

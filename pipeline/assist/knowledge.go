@@ -54,20 +54,20 @@ func (t *tools) signature(name string) (*told, error) {
 		return nil, fmt.Errorf("name: no signature is called %.60q; there are %s", name, strings.Join(all, ", "))
 	}
 	s := &t.cfg.Signatures[i]
-	clues := []map[string]any{}
-	for _, c := range s.Clues {
-		clues = append(clues, map[string]any{"clue": c.Name, "why": c.Why, "required": c.Required, "for": c.For, "against": c.Against})
+	features := []map[string]any{}
+	for _, c := range s.Features {
+		features = append(features, map[string]any{"feature": c.Name, "why": c.Why, "required": c.Required, "for": c.For, "against": c.Against})
 	}
 	needs := []map[string]any{}
 	for _, n := range s.Needs {
-		needs = append(needs, map[string]any{"metric": n.Metric, "on": n.On, "tells": n.WouldTell})
+		needs = append(needs, map[string]any{"metric": n.Metric, "on": n.On, "distinguishes": n.WouldTell})
 	}
 	actions := []map[string]any{}
 	for _, a := range s.Actions {
 		actions = append(actions, map[string]any{"kind": a.Kind, "target": a.Target, "text": a.Text})
 	}
 	return &told{text: s.Name + ": " + firstSentence(s.Doc), data: map[string]any{"name": s.Name, "domain": s.Domain, "is": s.Expect, "roots": s.Roots,
-		"looks_like": alike(s), "needs": needs, "clues": clues, "actions": actions, "what": s.Doc}}, nil
+		"looks_like": alike(s), "needs": needs, "features": features, "actions": actions, "what": s.Doc}}, nil
 }
 
 // alike are the other signatures of a family.

@@ -48,8 +48,8 @@ func fault(f *Facts, s *explain.Signature) Fault {
 			out.Missing, out.Sight = append(out.Missing, *w), Confused
 		}
 	}
-	for i := range s.Clues {
-		c := &s.Clues[i]
+	for i := range s.Features {
+		c := &s.Features[i]
 		if !c.Required || c.Reading == nil || c.Reading.Metric == "" {
 			continue
 		}

@@ -209,7 +209,7 @@ func TestEveryRequirementSaysWhatToDo(t *testing.T) {
 func TestFaultsThatCannotBeToldApart(t *testing.T) {
 	signatures := []explain.Signature{
 		{Name: "slow-receiver", Domain: telemetry.Network, Roots: []telemetry.Kind{telemetry.NIC}, Needs: []explain.Need{{Metric: "pcie_link_width", On: telemetry.NIC, WouldTell: "slow-receiver from pcie-downgrade"}}},
-		{Name: "nic-hot", Domain: telemetry.Cooling, Roots: []telemetry.Kind{telemetry.NIC}, Clues: []explain.Clue{{Name: "hot", Required: true, Reading: &explain.Reading{Metric: "nic_temperature_celsius", Of: explain.OfRoot}}}},
+		{Name: "nic-hot", Domain: telemetry.Cooling, Roots: []telemetry.Kind{telemetry.NIC}, Features: []explain.Feature{{Name: "hot", Required: true, Reading: &explain.Reading{Metric: "nic_temperature_celsius", Of: explain.OfRoot}}}},
 		{Name: "sm-failover", Domain: telemetry.Network, Roots: []telemetry.Kind{telemetry.SM}},
 	}
 	s := newSite(t)

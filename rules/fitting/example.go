@@ -18,14 +18,14 @@ type Label struct {
 	Nothing bool
 }
 
-// Example is one labelled judgement: the strengths of the clues of every answer
+// Example is one labelled judgement: the strengths of the features of every answer
 // that was possible.
 type Example struct {
 	Weight float64
 	rows   []row
 }
 
-// row is one possible answer. By clue of the signature, there and absent are how far
+// row is one possible answer. By feature of the signature, there and absent are how far
 // it is there and not there, as precisely as that was read: both are 0 where it was
 // not seen, and they add up to 1 where it was read without error.
 type row struct {
@@ -87,11 +87,11 @@ func newRow(s *explain.Signature, index int, c *explain.Candidate) (row, bool) {
 	if _, _, ok := s.Weigh(c.Entity.Kind, c.Values); !ok {
 		return row{}, false
 	}
-	r := row{signature: index, offset: s.Offset(c), there: make([]float32, len(s.Clues)), absent: make([]float32, len(s.Clues))}
-	for i := range s.Clues {
-		clue := &s.Clues[i]
-		if v, seen := c.Values[clue.Key()]; seen && clue.AskedOf(c.Entity.Kind) {
-			precision, strength := clue.Precision(v, c.Values), clue.Strength(v)
+	r := row{signature: index, offset: s.Offset(c), there: make([]float32, len(s.Features)), absent: make([]float32, len(s.Features))}
+	for i := range s.Features {
+		feature := &s.Features[i]
+		if v, seen := c.Values[feature.Key()]; seen && feature.AskedOf(c.Entity.Kind) {
+			precision, strength := feature.Precision(v, c.Values), feature.Strength(v)
 			r.there[i], r.absent[i] = float32(precision*strength), float32(precision*(1-strength))
 		}
 	}

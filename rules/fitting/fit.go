@@ -30,13 +30,13 @@ const (
 )
 
 // layout finds a signature's weights in a vector: its prior, then for and against
-// of each clue.
+// of each feature.
 type layout struct{ first []int }
 
 func layOut(sigs []explain.Signature) (l layout, size int) {
 	for _, s := range sigs {
 		l.first = append(l.first, size)
-		size += 1 + 2*len(s.Clues)
+		size += 1 + 2*len(s.Features)
 	}
 	return l, size
 }
@@ -46,7 +46,7 @@ func (l layout) read(sigs []explain.Signature) []float64 {
 	var w []float64
 	for _, s := range sigs {
 		w = append(w, s.Prior)
-		for _, c := range s.Clues {
+		for _, c := range s.Features {
 			w = append(w, c.For, c.Against)
 		}
 	}
@@ -58,8 +58,8 @@ func (l layout) write(sigs []explain.Signature, w []float64) {
 	for k := range sigs {
 		at := l.first[k]
 		sigs[k].Prior = w[at]
-		for i := range sigs[k].Clues {
-			sigs[k].Clues[i].For, sigs[k].Clues[i].Against = w[at+1+2*i], w[at+2+2*i]
+		for i := range sigs[k].Features {
+			sigs[k].Features[i].For, sigs[k].Features[i].Against = w[at+1+2*i], w[at+2+2*i]
 		}
 	}
 }
@@ -68,14 +68,14 @@ func (l layout) write(sigs []explain.Signature, w []float64) {
 func (l layout) free(sigs []explain.Signature, o *Options) []bool {
 	var out []bool
 	for k := range sigs {
-		out = append(out, slices.Repeat([]bool{o.fits(sigs[k].Name)}, 1+2*len(sigs[k].Clues))...)
+		out = append(out, slices.Repeat([]bool{o.fits(sigs[k].Name)}, 1+2*len(sigs[k].Features))...)
 	}
 	return out
 }
 
 // Fit gives signatures the weights that make the right answers of the examples
 // likeliest, and returns the mean negative log-likelihood before and after, in
-// nats. A clue never speaks against what it is evidence for, nor for it by being
+// nats. A feature never speaks against what it is evidence for, nor for it by being
 // absent: For stays at or above 0 and Against at or below it. That a site has the
 // instrument is then no evidence, and what is fitted holds where it is missing.
 func Fit(sigs []explain.Signature, examples []Example, o Options) (before, after float64) {
@@ -148,7 +148,7 @@ func (x *Example) likeliest(l layout, w []float64) *row {
 // order keeps For at or above 0 and Against at or below it.
 func (l layout) order(sigs []explain.Signature, w []float64) {
 	for k := range sigs {
-		for i := range sigs[k].Clues {
+		for i := range sigs[k].Features {
 			at := l.first[k] + 1 + 2*i
 			w[at], w[at+1] = max(w[at], 0), min(w[at+1], 0)
 		}

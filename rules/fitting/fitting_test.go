@@ -12,7 +12,7 @@ import (
 func signatures() []explain.Signature {
 	sig := func(name string, m explain.Measure) explain.Signature {
 		return explain.Signature{Name: name, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{telemetry.NIC},
-			Clues: []explain.Clue{{Name: "c", Measure: m, None: 0, Full: 1, For: 0, Against: 0}}}
+			Features: []explain.Feature{{Name: "c", Measure: m, None: 0, Full: 1, For: 0, Against: 0}}}
 	}
 	return []explain.Signature{sig("a", "x"), sig("b", "y")}
 }
@@ -46,9 +46,9 @@ func TestFitFindsTheWeightsThatMadeTheData(t *testing.T) {
 		t.Errorf("loss %v before, %v after", before, after)
 	}
 	a := &sigs[0]
-	full, none := a.Prior+a.Clues[0].For, a.Prior+a.Clues[0].Against
+	full, none := a.Prior+a.Features[0].For, a.Prior+a.Features[0].Against
 	if math.Abs(full-4) > 0.15 || math.Abs(none+1) > 0.15 {
-		t.Errorf("log-odds %v with the clue and %v without, want 4 and -1", full, none)
+		t.Errorf("log-odds %v with the feature and %v without, want 4 and -1", full, none)
 	}
 	if b := sigs[1].Prior; math.Abs(b) > 0.1 {
 		t.Errorf("prior of b is %v, want 0", b)
@@ -80,7 +80,7 @@ func TestFitHoldsWeightsByTheRidge(t *testing.T) {
 	sigs := signatures()
 	Fit(sigs, drawn(sigs, 100), Options{Ridge: 1e6, Rounds: 200})
 	for _, s := range sigs {
-		if math.Abs(s.Prior) > 0.01 || math.Abs(s.Clues[0].For) > 0.01 {
+		if math.Abs(s.Prior) > 0.01 || math.Abs(s.Features[0].For) > 0.01 {
 			t.Errorf("%s: %+v", s.Name, s)
 		}
 	}
@@ -93,7 +93,7 @@ func TestFitLeavesOtherSignaturesAsTheyAre(t *testing.T) {
 	if after >= before || sigs[0].Prior == 0 {
 		t.Errorf("a was not fitted: loss %v before, %v after, %+v", before, after, sigs[0])
 	}
-	if b := sigs[1]; b.Prior != 0.25 || b.Clues[0].For != 0 || b.Clues[0].Against != 0 {
+	if b := sigs[1]; b.Prior != 0.25 || b.Features[0].For != 0 || b.Features[0].Against != 0 {
 		t.Errorf("b was fitted: %+v", b)
 	}
 }
@@ -101,14 +101,14 @@ func TestFitLeavesOtherSignaturesAsTheyAre(t *testing.T) {
 func TestFitKeepsForAndAgainstOnTheirSides(t *testing.T) {
 	sigs := signatures()
 	xs := drawn(sigs, 500)
-	for i := range xs { // the clue now speaks against what it is evidence for
+	for i := range xs { // the feature now speaks against what it is evidence for
 		for k := range xs[i].rows {
 			r := &xs[i].rows[k]
 			r.there, r.absent = r.absent, r.there
 		}
 	}
 	Fit(sigs, xs, Options{Rounds: 300})
-	if c := sigs[0].Clues[0]; c.For < 0 || c.Against > 0 {
+	if c := sigs[0].Features[0]; c.For < 0 || c.Against > 0 {
 		t.Errorf("for %v, against %v", c.For, c.Against)
 	}
 }

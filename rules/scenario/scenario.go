@@ -31,6 +31,8 @@ type Scenario struct {
 	Edges   []telemetry.Edge
 	Events  []telemetry.Event
 	Wants   []Want
+	// Former lists the lines with keys of earlier releases, and their present names.
+	Former []Error
 
 	loads  []*load
 	steps  []*load

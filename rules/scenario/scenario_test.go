@@ -176,7 +176,7 @@ rank:train/{0..1}   rank_compute_seconds              0.5x*
 -- events --
 12s link_down port:leaf0/p1 carrier lost
 -- want --
-incident opened slow-receiver|pfc-storm root=nic:h0/nic0 hurts=job:train within=8s
+incident opened slow-receiver|pfc-storm root=nic:h0/nic0 degrades=job:train within=8s
 `
 
 func parse(t *testing.T, text string) *Scenario {
@@ -384,7 +384,7 @@ func TestWhatIsWrongIsNamedByLine(t *testing.T) {
 		"12s link_down":                        {"soon link_down", `18: time "soon"`},
 		"incident opened":                      {"incident closed", "20: want: incident opened or incident resolved"},
 		"within=8s":                            {"wihtin=8s", "20: want: wihtin=8s: unknown; want root"},
-		"hurts=job:train":                      {"hurts=train", `20: want: hurts=train: entity "train"`},
+		"degrades=job:train":                   {"degrades=train", `20: want: degrades=train: entity "train"`},
 		"-- want --":                           {"-- events --", `20: time "incident"`},
 		"1.5x4 _ 3x2":                          {"0x4", "1: the scenario lasts"},
 	} {

@@ -91,6 +91,10 @@ func (p *parser) want(line int, w []string) {
 		return
 	}
 	for _, o := range w {
+		if old, value, _ := strings.Cut(o, "="); old == "hurts" { // until 0.24
+			p.s.Former = append(p.s.Former, Error{p.s.Name, line, "want: hurts is now degrades"})
+			o = "degrades=" + value
+		}
 		if err := x.option(o); err != nil {
 			p.fail(line, "want: %s: %v", o, err)
 		}
@@ -155,14 +159,14 @@ func (x *Want) option(o string) (err error) {
 	}
 	t := test{key: k, text: v}
 	switch k {
-	case "root", "hurts", "contributor", "through", "blind":
+	case "root", "degrades", "contributor", "through", "blind":
 		err = t.entities(k, v)
 	case "domain", "severity", "state":
 		t.words(k, v)
 	case "confidence", "slowdown", "lost":
 		err = t.numbers(k, v)
 	default:
-		err = fmt.Errorf("unknown; want root, hurts, within, domain, severity, state, confidence, slowdown, lost, contributor, through or blind")
+		err = fmt.Errorf("unknown; want root, degrades, within, domain, severity, state, confidence, slowdown, lost, contributor, through or blind")
 	}
 	x.tests = append(x.tests, t)
 	return err
@@ -196,7 +200,7 @@ func named(in *explain.Incident, role string) (out []telemetry.Entity) {
 	switch role {
 	case "root":
 		out = append(out, in.Root.Entity)
-	case "hurts":
+	case "degrades":
 		for _, j := range in.Impact.Jobs {
 			out = append(out, j.Job)
 		}
@@ -417,10 +421,10 @@ func (s *Scenario) nearest(w *Want, came []*explain.Incident) string {
 // describe puts an incident into one line.
 func (s *Scenario) describe(in *explain.Incident) string {
 	var jobs []string
-	for _, e := range named(in, "hurts") {
+	for _, e := range named(in, "degrades") {
 		jobs = append(jobs, e.String())
 	}
-	return fmt.Sprintf("%v %s %s root=%s hurts=%s confidence=%.2f", in.Opened.Sub(s.Start), in.Kind, in.Root.Signature,
+	return fmt.Sprintf("%v %s %s root=%s degrades=%s confidence=%.2f", in.Opened.Sub(s.Start), in.Kind, in.Root.Signature,
 		in.Root.Entity, strings.Join(jobs, "|"), in.Root.Confidence)
 }
 
@@ -464,5 +468,5 @@ func (w *Want) Fits(root telemetry.Entity, signature string) bool {
 // Affects reports whether the line wants an incident of a job.
 func (w *Want) Affects(job telemetry.Entity) bool {
 	in := explain.Incident{Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job}}}}
-	return !slices.ContainsFunc(w.tests, func(t test) bool { return t.key == "hurts" && !t.fits(&in) })
+	return !slices.ContainsFunc(w.tests, func(t test) bool { return t.key == "degrades" && !t.fits(&in) })
 }

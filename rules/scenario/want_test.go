@@ -59,16 +59,16 @@ const plain = "a 15s slow-receiver nic:h0/nic0 job:train"
 func TestOneIncidentAndOneWant(t *testing.T) {
 	for _, c := range []struct{ want, came, mismatch string }{
 		{"incident opened slow-receiver", plain, ""},
-		{"incident opened pfc-storm|slow-receiver root=port:x/1|nic:h0/nic0 hurts=job:train within=5s", plain, ""},
+		{"incident opened pfc-storm|slow-receiver root=port:x/1|nic:h0/nic0 degrades=job:train within=5s", plain, ""},
 		{"incident opened *", plain, ""},
-		{"incident opened hurts=job:train", plain, ""},
+		{"incident opened degrades=job:train", plain, ""},
 		{"incident opened slow-receiver domain=network severity=warning state=slow|stalled confidence=0.8 slowdown=1.4..1.6 through=job:train contributor=job:ckpt", plain, ""},
 		{"incident opened slow-receiver within=4s", plain, "at 15s, later than 14s"},
 		{"20s incident opened slow-receiver", plain, "at 15s, before 20s"},
 		{"00:12 incident opened slow-receiver within=3s", plain, ""},
 		{"incident opened pfc-storm", plain, "signature slow-receiver for pfc-storm"},
 		{"incident opened slow-receiver root=nic:h1/nic0", plain, "root=nic:h0/nic0 for nic:h1/nic0"},
-		{"incident opened slow-receiver hurts=job:other", plain, "hurts=job:train for job:other"},
+		{"incident opened slow-receiver degrades=job:other", plain, "degrades=job:train for job:other"},
 		{"incident opened slow-receiver domain=cooling", plain, "domain=network for cooling"},
 		{"incident opened slow-receiver confidence=0.81", plain, "confidence=0.8 for 0.81"},
 		{"incident opened slow-receiver slowdown=1.6..2", plain, "slowdown=1.5 for 1.6..2"},
@@ -76,9 +76,9 @@ func TestOneIncidentAndOneWant(t *testing.T) {
 		{"incident opened slow-receiver blind=nic:h0/nic0", plain, "blind= for nic:h0/nic0"},
 		{"incident resolved slow-receiver", plain, "it is not resolved"},
 		{"risk opened slow-receiver", plain, "it is of kind incident"},
-		{"no incident", plain, "came all the same: 15s incident slow-receiver root=nic:h0/nic0 hurts=job:train confidence=0.80"},
-		{"no incident hurts=job:other\nothers allowed", plain, ""},
-		{"no incident hurts=job:other", plain, "nobody wanted: 15s incident slow-receiver"},
+		{"no incident", plain, "came all the same: 15s incident slow-receiver root=nic:h0/nic0 degrades=job:train confidence=0.80"},
+		{"no incident degrades=job:other\nothers allowed", plain, ""},
+		{"no incident degrades=job:other", plain, "nobody wanted: 15s incident slow-receiver"},
 		{"no risk", plain, "nobody wanted"},
 	} {
 		s := wanting(t, c.want)
@@ -89,6 +89,17 @@ func TestOneIncidentAndOneWant(t *testing.T) {
 		case c.mismatch != "" && (len(ms) == 0 || !strings.Contains(ms[0].String(), c.mismatch)):
 			t.Errorf("%s: %v, want %q", c.want, ms, c.mismatch)
 		}
+	}
+}
+
+// TestFormerKeyOfAWant reads hurts= of earlier releases as degrades=, and lists the line.
+func TestFormerKeyOfAWant(t *testing.T) {
+	s := wanting(t, "incident opened slow-receiver hurts=job:train")
+	if ms := s.Check([]explain.Incident{came(t, s, plain)}); len(ms) != 0 {
+		t.Errorf("mismatches: %v", ms)
+	}
+	if len(s.Former) != 1 || s.Former[0].Error() != "story.txtar:5: want: hurts is now degrades" {
+		t.Errorf("former keys: %v", s.Former)
 	}
 }
 

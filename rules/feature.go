@@ -7,14 +7,14 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// readingAt is where the keys of a clue's reading stand; a key that is not
-// there has the clue's own place.
+// readingAt is where the keys of a feature's reading stand; a key that is not
+// there has the feature's own place.
 type readingAt struct{ measure, metric, event, of, kind, take, bits, among, bound at }
 
-// draft is a clue while its keys are read: whether it has a measure or a
+// draft is a feature while its keys are read: whether it has a measure or a
 // reading shows only when all of them are known.
 type draft struct {
-	clue    explain.Clue
+	feature explain.Feature
 	reading explain.Reading
 	why     at
 	at      readingAt
@@ -23,13 +23,13 @@ type draft struct {
 	against bool     // "against" is there
 }
 
-func (r *reader) clue(n *yaml.Node, s *parsed) {
+func (r *reader) feature(n *yaml.Node, s *parsed) {
 	p := place(n)
 	d := &draft{why: p, at: readingAt{p, p, p, p, p, p, p, p, p}}
-	c := &d.clue
-	r.mapping(n, "clue", append([]field{
+	c := &d.feature
+	r.mapping(n, "feature", append([]field{
 		{"name", true, func(n *yaml.Node) { c.Name = r.text(n, "name") }},
-		{"measure", false, func(n *yaml.Node) { d.at.measure, c.Measure = place(n), explain.Measure(r.text(n, "measure")) }},
+		{"measure", false, func(n *yaml.Node) { d.at.measure, c.Measure = place(n), r.measure(n) }},
 		{"none", true, func(n *yaml.Node) { c.None = r.number(n, "none") }},
 		{"full", true, func(n *yaml.Node) { c.Full = r.number(n, "full") }},
 		{"for", false, func(n *yaml.Node) { c.For, d.pro = r.number(n, "for"), true }},
@@ -41,20 +41,20 @@ func (r *reader) clue(n *yaml.Node, s *parsed) {
 		{"why", false, func(n *yaml.Node) { d.why, c.Why = place(n), r.text(n, "why") }},
 	}, r.readingFields(d)...))
 	r.either(p, d)
-	s.Clues = append(s.Clues, *c)
-	s.at.clues = append(s.at.clues, p)
+	s.Features = append(s.Features, *c)
+	s.at.features = append(s.at.features, p)
 	s.at.whys = append(s.at.whys, d.why)
-	s.clueWeighed = append(s.clueWeighed, missing)
+	s.featureWeighed = append(s.featureWeighed, missing)
 	switch {
 	case d.pro && d.against:
-		s.clueWeighed[len(s.clueWeighed)-1] = stated
+		s.featureWeighed[len(s.featureWeighed)-1] = stated
 	case d.pro || d.against:
-		r.fail(p, "clue %s: one of \"for\" and \"against\" without the other", c.Name)
+		r.fail(p, "feature %s: one of \"for\" and \"against\" without the other", c.Name)
 	}
 	s.at.readings = append(s.at.readings, d.at)
 }
 
-// readingFields are the keys of a clue that reads telemetry itself.
+// readingFields are the keys of a feature that reads telemetry itself.
 func (r *reader) readingFields(d *draft) []field {
 	x := &d.reading
 	word := func(key string, at *at, set func(string)) field {
@@ -76,7 +76,7 @@ func (r *reader) readingFields(d *draft) []field {
 		word("text", &ignored, func(s string) { x.Text = s }),
 		word("of", &d.at.of, func(s string) { x.Of = explain.Scope(s) }),
 		word("kind", &d.at.kind, func(s string) { x.Kind = telemetry.Kind(s) }),
-		word("take", &d.at.take, func(s string) { x.Take = explain.Take(s) }),
+		word("take", &d.at.take, func(s string) { x.Take = r.take(d.at.take, s) }),
 		{"bits", false, func(n *yaml.Node) {
 			d.at.bits, d.keys, x.Bits = place(n), append(d.keys, "bits"), r.mask(n, "bits")
 		}},
@@ -85,21 +85,21 @@ func (r *reader) readingFields(d *draft) []field {
 	}
 }
 
-// either decides whether a clue has a measure or a reading, and fills in the
+// either decides whether a feature has a measure or a reading, and fills in the
 // reading's defaults.
 func (r *reader) either(p at, d *draft) {
 	x := &d.reading
 	switch {
-	case d.clue.Measure != "" && len(d.keys) > 0:
-		r.fail(p, "clue: a measure and %q: want a measure, or a reading of a metric or an event", d.keys[0])
+	case d.feature.Measure != "" && len(d.keys) > 0:
+		r.fail(p, "feature: a measure and %q: want a measure, or a reading of a metric or an event", d.keys[0])
 		return
-	case d.clue.Measure != "":
+	case d.feature.Measure != "":
 		return
 	case x.Metric == "" && x.Event == "":
-		r.fail(p, "clue: neither \"measure\" nor \"metric\" nor \"event\"")
+		r.fail(p, "feature: neither \"measure\" nor \"metric\" nor \"event\"")
 		return
 	case x.Metric != "" && x.Event != "":
-		r.fail(p, "clue: both metric and event: want one of them")
+		r.fail(p, "feature: both metric and event: want one of them")
 		return
 	}
 	if x.Of == "" {
@@ -114,5 +114,5 @@ func (r *reader) either(p at, d *draft) {
 	if x.Event != "" && x.Take == "" {
 		x.Take = explain.TakeNow
 	}
-	d.clue.Reading = x
+	d.feature.Reading = x
 }
