@@ -18,7 +18,7 @@ const maxSpoken = 4096
 
 // speakers ensures that an event that several collectors of a process observe is
 // reported once: an XID is in the kernel's log, in its copies by syslog, and in the
-// driver's library. As with a series (design A1), one collector reports at a time,
+// driver's library. As with a series, one collector reports at a time,
 // the first to come, and another only when that one has not reported for a while; a
 // collector that cannot read its log is thus replaced by one that can.
 type speakers struct {

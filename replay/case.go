@@ -11,7 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TruthFile is the name of a bundle's truth (design A6).
+// TruthFile is the name of a bundle's truth (docs/format-bundle.md).
 const TruthFile = "truth.json"
 
 // Judged describes how bundles are replayed to be judged.

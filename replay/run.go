@@ -34,7 +34,7 @@ type RunConfig struct {
 
 // Result is what a replay came to.
 type Result struct {
-	Incidents []explain.Incident // the newest revision of each, newest opening first (design A4)
+	Incidents []explain.Incident // the newest revision of each, newest opening first, as the API lists them
 	// Published gives for each incident the grid whose closing first published
 	// it as an incident rather than a risk.
 	Published map[string]telemetry.Time

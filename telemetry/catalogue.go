@@ -44,8 +44,8 @@ func (c *Catalogue) Lookup(name MetricName) (*Metric, bool) {
 // them only.
 func (c *Catalogue) Metrics() []Metric { return c.metrics }
 
-// DefaultCatalogue returns what this program declares: the names of design A2
-// and the host counters of InfiniBand and RoCE drivers.
+// DefaultCatalogue returns what this program declares: the metrics listed in
+// docs/collectors.md and the host counters of InfiniBand and RoCE drivers.
 func DefaultCatalogue() *Catalogue {
 	metrics := slices.Concat(
 		wireMetrics(), pauseMetrics(), queueMetrics(), linkMetrics(), managementMetrics(),

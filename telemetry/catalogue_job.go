@@ -1,7 +1,7 @@
 package telemetry
 
 // jobMetrics are a training job as it reports itself, one sample at each step's
-// end (design A4, steps).
+// end (POST /api/v1/jobs/{job}/steps).
 func jobMetrics() []Metric {
 	return like(Metric{Domain: Software, Kinds: kinds(Job), Unit: "seconds", Rise: Worse, PerStep: true},
 		Metric{Name: "job_step_seconds", Help: "Length of the step that ends here, or the mean of those reported together.", Origin: "POST /api/v1/jobs/{job}/steps seconds"},

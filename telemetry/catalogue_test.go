@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The names that outside tests rely on (design A2), so that none is lost.
-const a2Names = `port_tx_bytes_total port_rx_bytes_total rdma_tx_bytes_total rdma_rx_bytes_total
+// contractNames are the metrics that other programs rely on: none may be removed.
+const contractNames = `port_tx_bytes_total port_rx_bytes_total rdma_tx_bytes_total rdma_rx_bytes_total
 port_tx_packets_total port_rx_packets_total port_tx_discards_total port_rx_discards_total
 port_pfc_tx_pause_frames_total port_pfc_rx_pause_frames_total port_pfc_tx_pause_seconds_total port_pfc_rx_pause_seconds_total
 port_ecn_marked_packets_total port_queue_bytes port_queue_max_bytes port_headroom_max_bytes port_pfc_watchdog_storms_total
@@ -81,9 +81,9 @@ qp_congested_events qp_recovered_events`
 
 func TestDefaultCatalogueHasEveryName(t *testing.T) {
 	c := DefaultCatalogue()
-	for _, name := range strings.Fields(a2Names) {
+	for _, name := range strings.Fields(contractNames) {
 		if _, ok := c.Lookup(MetricName(name)); !ok {
-			t.Errorf("%s: design A2 names it, the catalogue does not", name)
+			t.Errorf("%s: other programs rely on it, the catalogue does not declare it", name)
 		}
 	}
 	if _, ok := c.Lookup("no_such_metric"); ok {
@@ -197,15 +197,16 @@ func TestNewCatalogueRefuses(t *testing.T) {
 	}
 }
 
-// Where the design stands beside the checkout, its A2 is the list.
-func TestA2NamesAreTheDesigns(t *testing.T) {
+// TestContractNamesAreComplete compares the list with the design, where that is
+// available next to the checkout.
+func TestContractNamesAreComplete(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "shared", "design.md"))
 	if err != nil {
 		t.Skip("no ../shared/design.md beside the module: ", err)
 	}
 	_, text, _ := strings.Cut(string(b), "## A2.")
 	text, _, _ = strings.Cut(text, "## A3.")
-	want := strings.Fields(a2Names)
+	want := strings.Fields(contractNames)
 	for _, name := range regexp.MustCompile("`((?:port|rdma|roce|nic|pcie|gpu|nvlink|node|rack|feed|psu|battery|coolant|inlet|fan|leak|optic|job|rank)_[a-z0-9_{},]+)`").FindAllStringSubmatch(text, -1) {
 		for _, n := range expand(name[1]) {
 			if !slices.Contains(want, n) && !strings.HasPrefix(n, "job_started") && !isEvent(n) {

@@ -6,7 +6,7 @@ import (
 )
 
 // MaxMetricBytes is the longest metric name. Ours are short; a foreign series
-// carries its sorted labels in it (design A2).
+// carries its sorted labels in it.
 const MaxMetricBytes = 1024
 
 // MaxExp is the largest Exp of a Decimal column: 10^18 is the largest power of

@@ -2,7 +2,7 @@
 // schemas, ticks and configuration, the catalogue that states what a metric
 // means, and the bytes in which they travel and are stored.
 //
-// It owns the words of design A1 and A2 and the frame encoding. It never
+// It owns the types for entities, edges, metrics, events and records and the frame encoding. It never
 // concludes anything, reads no clock and does no I/O; it imports nothing of
 // ours, so that a collector on a host needs nothing else.
 //

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Relation is how one entity can affect another (design A2).
+// Relation is how one entity can affect another.
 type Relation string
 
 // The relations.

@@ -11,7 +11,7 @@ import (
 // Kind is what an entity is: node, nic, switch, port …
 type Kind string
 
-// The kinds of design A2.
+// The kinds of entities.
 const (
 	Site      Kind = "site"
 	Hall      Kind = "hall"
@@ -170,7 +170,7 @@ func (s Series) Compare(o Series) int {
 }
 
 // NamePart writes text as one part of an entity's name: a '/', a space or a
-// control character as %XX, each byte of it (design A2).
+// control character as %XX, each byte of it.
 func NamePart(s string) string {
 	var b strings.Builder
 	for _, c := range s {

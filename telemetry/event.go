@@ -6,7 +6,7 @@ import "cmp"
 // carried and shown.
 type EventName string
 
-// Events that outside tests rely on (design A2).
+// The events that other programs may send and rely on.
 const (
 	EventXID                EventName = "xid"
 	EventLinkDown           EventName = "link_down"

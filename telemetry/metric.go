@@ -39,7 +39,7 @@ const (
 	Better              // health
 )
 
-// Shape is how a finding looks (design A1); a metric lists those it is judged
+// Shape is how a finding looks; a metric lists those it is judged
 // for.
 type Shape uint8
 
@@ -66,7 +66,7 @@ func (s Shape) String() string {
 	return shapeNames[s]
 }
 
-// Metric declares what a metric means (design A2).
+// Metric declares what a metric means.
 type Metric struct {
 	Name   MetricName
 	Domain Domain

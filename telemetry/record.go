@@ -35,7 +35,7 @@ type Tick struct{ At Time }
 // ConfigKey states what a config record configures.
 type ConfigKey string
 
-// The configuration that can change an answer (design A1).
+// The configuration that can change an answer.
 const (
 	ConfigSite       ConfigKey = "site"       // grid, lateness classes, site name
 	ConfigCatalogue  ConfigKey = "catalogue"  // metric declarations

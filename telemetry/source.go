@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MaxSeriesPerSource bounds what one source may state (design A1).
+// MaxSeriesPerSource bounds how many series one source may have.
 const MaxSeriesPerSource = 8192
 
 // Source is who states a sample: a collector, the target it reads, and the
@@ -41,7 +41,7 @@ func (s Source) Compare(o Source) int {
 }
 
 // LatenessClass describes how late a source's samples may arrive and still be
-// judged. Each class has its own watermark (design B4.1).
+// judged. Each class has its own watermark.
 type LatenessClass uint8
 
 // The four classes; their lengths are configuration (Lateness).

@@ -57,5 +57,5 @@ func (i Interval) Widen(d Duration) Interval {
 
 // CannotPrecede reports whether i certainly begins after j has begun: order is
 // only held against a cause whose earliest onset is later than its effect's
-// latest (design A1).
+// latest.
 func (i Interval) CannotPrecede(j Interval) bool { return i.Earliest > j.Latest }

@@ -18,7 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// checkConfig checks configuration files (design A9).
+// checkConfig checks configuration files.
 type checkConfig struct {
 	Files []string `arg:"" help:"Configuration files."`
 }

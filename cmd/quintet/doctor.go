@@ -89,7 +89,7 @@ func printSite(w io.Writer, s *client.Site) {
 }
 
 // clockTolerance is the largest offset of a source's clock that is accepted, in
-// seconds: one second (design A2), and half a second for sources that report whole
+// seconds: one second, and half a second for sources that report whole
 // seconds only.
 const clockTolerance = 1.5
 

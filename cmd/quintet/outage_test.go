@@ -19,7 +19,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The promise of an outage (design B4), with real collectors over real protocols:
+// The promise of an outage, with real collectors over real protocols:
 // while the log is away no counter's increase is lost, nothing grows without
 // bound, every drop is counted by reason, and what is missing is a blind spot
 // with its interval.
@@ -344,7 +344,7 @@ func (o *outage) instants() map[telemetry.Source][]telemetry.Time {
 
 // telling is a series as one source reports it. Other sources may report it, too (a
 // controller and an exporter the energy of a GPU), read at other times and dated by
-// other clocks; a counter belongs to one source (design A1).
+// other clocks; a counter belongs to one source.
 type telling struct {
 	series telemetry.Series
 	source telemetry.Source

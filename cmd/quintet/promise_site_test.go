@@ -27,7 +27,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The site of the promises of restart (design B4): the log in one process, engine,
+// The site of the promises of restart: the log in one process, engine,
 // notifier and page in another, a recording as the input, a receiver that keeps
 // what it receives. The processes are this program, so that they can be killed.
 type site struct {

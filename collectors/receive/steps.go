@@ -66,7 +66,7 @@ type report struct {
 	now    telemetry.Time
 }
 
-// report reads POST /api/v1/jobs/{job}/steps (design A4). The steps come out by
+// report reads POST /api/v1/jobs/{job}/steps. The steps come out by
 // their ends.
 func (d *document) report(now telemetry.Time) (*report, error) {
 	r := &report{now: now}

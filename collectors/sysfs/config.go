@@ -12,7 +12,7 @@ import (
 // Bounds and defaults of a configuration.
 const (
 	DefaultPath = "/sys"
-	leastEvery  = time.Second // what a device is asked at most (design B6)
+	leastEvery  = time.Second // the shortest interval: a device is read once a second at most
 	mostEvery   = time.Hour
 	KernelStats = "kernel" // Config.Ethtool: ask this host's kernel
 	NoStats     = "none"   // Config.Ethtool: leave ethtool's statistics out

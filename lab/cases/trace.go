@@ -22,7 +22,7 @@ type Recorded struct {
 	Entity telemetry.Entity
 	// Minutes the run lasts; 0 as long as the case needs.
 	Minutes int
-	Lean    bool   // all series of design B5's lean set, not only those that move
+	Lean    bool   // all series of the lean set (measure.Lean), not only those that move
 	Writer  string // program and version
 	// Progress, if set, is called with the share of the run that is written.
 	Progress func(part float64)

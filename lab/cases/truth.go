@@ -21,7 +21,7 @@ type harm struct {
 }
 
 const (
-	felt       = 1.02 // of its counterfactual, from which on a step is hurt (design A7)
+	felt       = 1.02 // of its counterfactual, from which on a step is degraded
 	feltPhased = 1.04 // where links carry others' phases, which a fault shifts
 	feltServ   = 1.05 // of a serving job's latency, which wanders more
 )
@@ -151,7 +151,7 @@ func (b *Build) harms(with *history, i int) []harm {
 	return out
 }
 
-// truth is design A6's, measured.
+// truth returns the truth file of the case (docs/format-bundle.md), as measured.
 func (b *Build) truth(with *history) score.Truth {
 	t := score.Truth{Class: b.Case.Group(), Faults: []score.Fault{}}
 	for i := range b.Faults {

@@ -193,7 +193,7 @@ func earlier(a, b *posted) int {
 	return cmp.Or(cmp.Compare(a.rev.opened, b.rev.opened), cmp.Compare(a.rev.ID, b.rev.ID))
 }
 
-// unknown is the signature of incidents without an explanation (design A8).
+// unknown is the signature of incidents without an explanation.
 const unknown = "unknown"
 
 // consequence returns how p follows from a, or "".

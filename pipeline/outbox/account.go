@@ -15,7 +15,7 @@ import (
 type reason string
 
 const (
-	byThinning reason = "thinned" // others stand for it (design B4)
+	byThinning reason = "thinned" // other samples of its series are kept in its place
 	byFullness reason = "full"    // there was no room, even thinned
 	bySize     reason = "size"    // larger than the outbox carries
 	byForm     reason = "invalid" // no record at all

@@ -20,7 +20,7 @@ type Opinion struct {
 // None is the signature of an incident that should not have been opened.
 const None = "none"
 
-// truth is a truth file of design A6 with the one fault that an incident was
+// truth is a truth file (docs/format-bundle.md) with the one fault that an incident was
 // about. Unknown keys are tolerated by its readers.
 type truth struct {
 	Class  string  `json:"class"`

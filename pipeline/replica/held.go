@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// openAgainWithin is how long a resolved incident may be opened again (design
-	// A5); a little more, since ticks and the stream are not read at one instant.
+	// openAgainWithin is how long a resolved incident may be opened again: ten
+	// minutes, and a little more, since ticks and the stream are not read at one instant.
 	openAgainWithin = telemetry.Duration(11 * time.Minute)
 	// maxHeldIncidents and maxClaimBytes bound what a claim carries: open
 	// incidents first, then the newest.

@@ -133,8 +133,7 @@ func (c Config) withDefaults() Config {
 }
 
 // Validate returns an error if c is invalid, as far as it can be known without
-// listening: off loopback a server uses TLS and knows its users, or does not start
-// (design A9).
+// listening: off loopback a server uses TLS and knows its users, or does not start.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	if c.Bus == nil || c.Incidents == nil {

@@ -2,6 +2,6 @@
 // recording.
 //
 // It owns the text of an incident at a terminal, the file {"incidents":[…]}
-// (design A4, A5) and the differences between two such files, field by field.
+// of the API (docs/http.md) and the differences between two such files, field by field.
 // It never changes what an incident says.
 package answer

@@ -27,7 +27,7 @@ type life struct {
 // 64 up to it have come.
 type numbers struct{ newest, came uint64 }
 
-// happening is what makes two events one (design A1).
+// happening is what makes two events one: entity, time, name and text.
 type happening struct {
 	entity telemetry.Entity
 	at     telemetry.Time

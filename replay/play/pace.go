@@ -8,7 +8,7 @@ import (
 )
 
 // catchUp is how many times faster than its speed a play runs at most while it
-// is late: as fast as tickers do after an outage (design B3).
+// is late: as fast as tickers do after an outage.
 const catchUp = 10
 
 // glance is how long a play waits at most before it looks at the clock again: a

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// defaultRenew is how often a live site states what stands (design B3).
+// defaultRenew is how often a live site states again what is still the case.
 const defaultRenew = telemetry.Duration(5 * time.Minute)
 
 // standing holds the statements that are in force and that the recording does not

@@ -152,7 +152,7 @@ func (c *Case) published(inc *explain.Incident) telemetry.Time {
 }
 
 // closed returns when an incident ended; one still open ends with the
-// recording (design A7).
+// recording.
 func (c *Case) closed(inc *explain.Incident) telemetry.Time {
 	if inc.Resolved == nil {
 		return max(c.End, inc.Opened)
@@ -160,8 +160,7 @@ func (c *Case) closed(inc *explain.Incident) telemetry.Time {
 	return *inc.Resolved
 }
 
-// grace is how long after a fault's end an incident may still open for it
-// (design A7).
+// grace is how long after a fault's end an incident may still open for it.
 const grace = 60 * telemetry.Duration(1e9)
 
 // window returns the interval in which an incident must live to be matched

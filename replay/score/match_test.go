@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// bestByHand tries every assignment and keeps the best by the rule as design
-// A7 states it: most matched, then the earliest incidents, then the earlier
+// bestByHand tries every assignment and keeps the best by the rule of
+// docs/scoring.md: most matched, then the earliest incidents, then the earlier
 // fault for the earlier incident.
 func bestByHand(n, m int, meets func(i, f int) bool) []int {
 	var best []int

@@ -1,6 +1,6 @@
 package score
 
-// Metrics are the figures of one group of cases, with the names of design A7.
+// Metrics are the figures of one group of cases, with the names of docs/scoring.md.
 // A figure that is not defined is null: precision where nothing was said,
 // recall where there was no fault.
 type Metrics struct {
@@ -22,7 +22,7 @@ type Metrics struct {
 }
 
 // Detail holds what stands behind the Metrics of a group, and the figures that
-// A7 does not name.
+// are not part of the score.
 type Detail struct {
 	Cases            int      `json:"cases"`
 	Faults           int      `json:"faults"`

@@ -10,8 +10,8 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// Report is a whole score: total, classes and cases exactly as design A7 names
-// them, and beside them what else the tables print.
+// Report is a whole score: total, classes and cases with the names of docs/scoring.md,
+// and what else the tables print.
 type Report struct {
 	Total   Metrics            `json:"total"`
 	Classes map[string]Metrics `json:"classes"`
@@ -37,7 +37,7 @@ type Breakdown struct {
 	Classes map[string]Group `json:"classes"`
 	Halves  map[Half]Group   `json:"halves"`
 	Fabrics []FabricGroup    `json:"fabrics"`
-	// Risks and Benign are the tables of their own (design A7); null where the
+	// Risks and Benign are the tables of their own; null where the
 	// truths have none and none were published.
 	Risks       *Group       `json:"risks"`
 	Benign      *Group       `json:"benign"`
@@ -148,7 +148,7 @@ func names(all []*judged, of func(*judged) string) []string {
 	return slices.Compact(out)
 }
 
-// WriteJSON writes the report as one JSON object with the keys of design A7 and
+// WriteJSON writes the report as one JSON object with the keys of docs/scoring.md and
 // no others.
 func (r *Report) WriteJSON(w io.Writer) error {
 	return encode(w, struct {

@@ -80,7 +80,7 @@ func TestUndefinedIsNull(t *testing.T) {
 	}
 }
 
-// The keys of design A7, in its order, and no other.
+// The keys of docs/scoring.md, in its order, and no other.
 func TestJSONHasTheContractsKeys(t *testing.T) {
 	b, err := json.Marshal(Judge(fourRuns(), Settings{}))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestNoCasesStillPrint(t *testing.T) {
 	}
 }
 
-// The JSON has the keys of the contract (design A7) and no others: other
+// The JSON has the keys of docs/scoring.md and no others: other
 // programs read it.
 func TestJSONHasTheKeysOfTheContract(t *testing.T) {
 	var b bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Expect states what a fault should become (design A6).
+// Expect states what a fault should become.
 type Expect string
 
 // The expectations. A truth file that states none means ExpectIncident.
@@ -22,7 +22,7 @@ const (
 	ExpectBenign   Expect = "benign"   // a change of the work: no fault may be named for it
 )
 
-// Truth is what really happened in a run: truth.json of design A6. No faults
+// Truth is what really happened in a run: truth.json (docs/format-bundle.md). No faults
 // means a healthy run.
 type Truth struct {
 	Class string `json:"class"`
@@ -173,7 +173,7 @@ func (t *Truth) judges(jobs []telemetry.Entity) bool {
 }
 
 // rightEntity reports whether e is the fault's entity or an accepted other:
-// nothing contained in them counts (design A7).
+// nothing contained in them counts.
 func (f *Fault) rightEntity(e telemetry.Entity) bool {
 	return e == f.Entity || slices.Contains(f.Accept, e)
 }

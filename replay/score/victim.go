@@ -95,7 +95,7 @@ func (n *neighbourhood) upwards(e telemetry.Entity, stop func(telemetry.Entity) 
 	return false
 }
 
-// prefixContainers reads containment from the name (design A2): gpu, nic,
+// prefixContainers reads containment from the name: gpu, nic,
 // nvlink, rank, port and queue lie in their node, job, switch, port or nic.
 func prefixContainers(e telemetry.Entity) []telemetry.Entity {
 	p := e.Prefix()

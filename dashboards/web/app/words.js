@@ -60,7 +60,7 @@ const domainOf = [
 /** metricDomain is the domain that a metric belongs to, "" where its name does not tell. */
 export function metricDomain(metric) { return domainOf.find(([re]) => re.test(metric))?.[1] ?? ""; }
 
-/** The domains, in the order of design A1. */
+/** The domains, from the job down to the cooling. */
 export const domains = ["software", "computing", "network", "power", "cooling"];
 
 // Each domain has a shape of its own: colour is never alone.

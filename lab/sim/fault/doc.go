@@ -1,4 +1,4 @@
-// Package fault states what the faults of design A8 and their benign look-alikes
+// Package fault states what the faults that have signatures and their benign look-alikes
 // do to the parts of a simulated site.
 //
 // It owns the table of kinds (where each may strike, what its severity means,

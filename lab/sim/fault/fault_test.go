@@ -14,7 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// names are those of design A8, but for unknown, which is an answer and no
+// names are those of the signatures, but for unknown, which is an answer and no
 // fault, and the benign look-alikes of issue 4.
 const names = `incast noisy-neighbour slow-receiver pfc-storm pcie-downgrade pfc-deadlock link-degraded ecmp-collision plane-imbalance
 link-errors silent-drop reordering link-flap link-down switch-down ber-drift ecn-misconfig headroom-misconfig qos-misconfig credit-stall

@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Expect is what a fault is expected to become, in the words of design A6.
+// Expect is what a fault is expected to become, in the words of truth.json (docs/format-bundle.md).
 type Expect string
 
 // What truths say.
@@ -16,7 +16,7 @@ const (
 	Benign   Expect = "benign"
 )
 
-// Kind is one name of design A8, or a benign look-alike.
+// Kind is the fault of one signature, or a benign look-alike.
 type Kind struct {
 	Name   string
 	Domain string

@@ -17,7 +17,7 @@ const (
 	// Essential is what moves when something happens: some 25 series a GPU, 30 a
 	// NIC, 20 a port.
 	Essential Set = iota
-	// Lean has as many as the lean set of design B5: 25 series a switch port, 40
+	// Lean has as many as a lean configuration of collectors: 25 series a switch port, 40
 	// a GPU, 60 a NIC. The rest are what such devices state besides and what the
 	// simulated physics never moves.
 	Lean

@@ -444,7 +444,7 @@ func TestPlacementIsStated(t *testing.T) {
 	}
 }
 
-// TestTheLeanSet has the numbers of design B5.
+// TestTheLeanSet holds how many series the lean set has per device.
 func TestTheLeanSet(t *testing.T) {
 	s, err := site.New(site.Sized(64))
 	if err != nil {

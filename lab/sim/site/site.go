@@ -43,7 +43,7 @@ type Config struct {
 	Fans         int // per node; 6
 }
 
-// Reference is the reference site of design B5: 16,384 GPUs in 2,048 nodes, 8
+// Reference is the reference site: 16,384 GPUs in 2,048 nodes, 8
 // planes, 768 switches of 64 ports.
 func Reference() Config { return Config{Name: "reference", Nodes: 2048} }
 

@@ -54,7 +54,7 @@ func count(t *testing.T, s *site.Site) census {
 	return c
 }
 
-// TestReferenceSite holds the numbers of design B5.
+// TestReferenceSite holds the size of the reference site.
 func TestReferenceSite(t *testing.T) {
 	s := build(t, site.Reference())
 	c := count(t, s)

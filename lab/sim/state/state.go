@@ -186,6 +186,6 @@ type Storage struct {
 type Event struct {
 	At     float64 // seconds since the start
 	Entity telemetry.Entity
-	Name   string // a name of design A2
+	Name   string // as in telemetry.EventName
 	Text   string
 }

@@ -61,7 +61,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return nil
 }
 
-// entry is one step of a report (design A4).
+// entry is one step of a report (POST /api/v1/jobs/{job}/steps).
 type entry struct {
 	End     string   `json:"end"`
 	Seconds float64  `json:"seconds"`

@@ -42,7 +42,7 @@ type Result struct {
 	Contains []telemetry.Edge
 }
 
-// Fetch writes the interval [From, To) as samples.csv of a bundle (design A6).
+// Fetch writes the interval [From, To) as samples.csv of a bundle (docs/format-bundle.md).
 func Fetch(ctx context.Context, api promv1.API, c Config, w io.Writer) (*Result, error) {
 	names, unknown, err := known(ctx, api, c)
 	out := &Result{Names: len(names), Unknown: unknown, Dropped: map[collectors.Reason]int{}}
