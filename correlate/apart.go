@@ -50,8 +50,8 @@ func (e *signals) movedApart(s *signal, x gauge, seen telemetry.Time) bool {
 		}
 		return true
 	})
-	s.before, s.beside = stats.Median(before), stats.Median(distances)
-	s.apart = s.now - others - s.beside
+	s.before, s.usualDistance = stats.Median(before), stats.Median(distances)
+	s.apart = s.now - others - s.usualDistance
 	s.first = s.apart
 	return x.feature.Strength(s.apart) == 1 && !s.withOthers()
 }
@@ -120,13 +120,13 @@ func (p *part) of() float64 { return p.own / p.another }
 // searched for once as long as the topology and the series are the same.
 func (e *signals) siblings(s telemetry.Series) []int {
 	h := e.heed()
-	if now := (drawing{e.graph.Generation(), e.window.Slots()}); h.beside == nil || h.drawn != now {
-		h.beside, h.drawn = map[telemetry.Series][]int{}, now
+	if now := (drawing{e.graph.Generation(), e.window.Slots()}); h.siblingsOf == nil || h.drawn != now {
+		h.siblingsOf, h.drawn = map[telemetry.Series][]int{}, now
 	}
-	known, ok := h.beside[s]
+	known, ok := h.siblingsOf[s]
 	if !ok {
-		known = e.besides(s)
-		h.beside[s] = known
+		known = e.findSiblings(s)
+		h.siblingsOf[s] = known
 	}
 	out := make([]int, len(known))
 	for i, slot := range known {
@@ -135,9 +135,9 @@ func (e *signals) siblings(s telemetry.Series) []int {
 	return out
 }
 
-// besides finds siblings: in the same container, or, where they are too few there, in
+// findSiblings finds siblings: in the same container, or, where they are too few there, in
 // those beside that container.
-func (e *signals) besides(s telemetry.Series) (out []int) {
+func (e *signals) findSiblings(s telemetry.Series) (out []int) {
 	whole, ok := e.graph.Container(s.Entity)
 	if !ok {
 		return nil

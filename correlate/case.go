@@ -37,34 +37,34 @@ type incidentCase struct {
 	impact    explain.JobImpact // on this job, as of the last judgement
 	// under is the job whose case carries this one's incident; zero if it
 	// carries its own. strayed counts judgements that disagreed with it.
-	under   telemetry.Entity
-	strayed int
-	naming  naming
-	well    bool // the job is well again; the incident may not be
-	failed  bool // in this degradation the job has failed; it may run again since
+	under    telemetry.Entity
+	diverged int
+	naming   naming
+	well     bool // the job is well again; the incident may not be
+	failed   bool // in this degradation the job has failed; it may run again since
 	// accepted is set where the job has recovered because what it does now is its
 	// new usual.
 	accepted bool
-	// inherited is set where the incident was explained by an engine that saw the
+	// restored is set where the incident was explained by an engine that saw the
 	// state before the degradation; this one did not, and only refreshes the cost.
-	inherited bool
-	since     telemetry.Time // the grid in which it was inherited
-	ending    string         // how it ended, where that was not seen; "" otherwise
-	before    *fabric.Baseline
-	standing  *symptom.Baseline // of everything else the job stands on; nil once it is well
-	hosts     []hostBefore      // in identity order of node
-	saves     float64           // seconds of a usual checkpoint; 0 where none was seen
-	told      [2]float64        // tokens and utilisation times length of a step before the degradation; 0 where it tells of none
+	restored     bool
+	since        telemetry.Time // the grid in which it was inherited
+	ending       string         // how it ended, where that was not seen; "" otherwise
+	before       *fabric.Baseline
+	dependencies *symptom.Baseline // of everything else the job stands on; nil once it is well
+	hosts        []hostBefore      // in identity order of node
+	saves        float64           // seconds of a usual checkpoint; 0 where none was seen
+	reportedWork [2]float64        // tokens and utilisation times length of a step before the degradation; 0 where it tells of none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
-	nodes   []telemetry.Entity
-	others  []explain.Other
-	held    held              // the root that the case has settled on
-	beside  *beside           // a second fault at the same time; nil where none is seen
-	account attribute.Account // what it has cost, until it is resolved
-	rest    attribute.Account // what neither its root nor a second one explains
-	first   explain.First     // who failed or fell behind first, zero until that is known
-	judged  telemetry.Time
+	nodes      []telemetry.Entity
+	others     []explain.Other
+	pinned     pinnedRoot        // the root that the case has settled on
+	concurrent *concurrentFault  // a second fault at the same time; nil where none is seen
+	account    attribute.Account // what it has cost, until it is resolved
+	remainder  attribute.Account // what neither its root nor a second one explains
+	first      explain.First     // who failed or fell behind first, zero until that is known
+	judged     telemetry.Time
 	// looked is when its cause was last searched for; judged is when that was done
 	// or its cost was updated. alike is set where the last two searches agreed.
 	looked   telemetry.Time
@@ -112,11 +112,11 @@ func (e *examiner) open(j *jobs.Job, h *jobs.Degradation) *incidentCase {
 	c := &incidentCase{job: j.Entity}
 	onset := floor(h.Onset.Earliest, e.cfg.Grid)
 	span := e.spanBefore(onset)
-	c.saves, c.told = e.savesBefore(j.Entity, h), e.toldBefore(j.Entity, h.Onset.Earliest)
+	c.saves, c.reportedWork = e.savesBefore(j.Entity, h), e.reportedWorkBefore(j.Entity, h.Onset.Earliest)
 	if s, was := e.recalled(j.Entity, onset); s != nil {
-		c.before, c.hosts, c.standing = s.before, slices.Clone(was.hosts), was.standing
+		c.before, c.hosts, c.dependencies = s.before, slices.Clone(was.hosts), was.dependencies
 		if s.until != 0 { // what the job reported since is of the degradation
-			c.saves, c.told = was.saves, was.told
+			c.saves, c.reportedWork = was.saves, was.reportedWork
 		}
 		return c
 	}
@@ -287,8 +287,8 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
 		ev.Ranks = e.ranksBusy(c, h, read)
 	}
-	ev.Told = e.toldWork(c, h, g)
-	ev.First = e.settleFirst(c, h, g)
+	ev.ReportedWork = e.reportedWork(c, h, g)
+	ev.First = e.keepFirst(c, h, g)
 	e.suspect(ev)
 	return ev
 }
@@ -344,7 +344,7 @@ func (e *examiner) hostNow(h hostBefore, steps *stepSeries, degradation *jobs.De
 // meet adds to a case where its job and the others run now.
 func (e *examiner) meet(c *incidentCase) {
 	c.nodes = union(c.nodes, e.nodes(c.job))
-	for _, t := range e.roll.tenants {
+	for _, t := range e.roll.running {
 		if t.job == c.job {
 			continue
 		}
@@ -373,9 +373,9 @@ func (e *sight) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
 	return max(n, len(e.graph.Ranks(job)), len(nodes), 1)
 }
 
-// heardGrids is the number of grids within which an end must have reported to count
+// receivingGrids is the number of grids within which an end must have reported to count
 // as receiving; a lost sample or two does not make it stale.
-const heardGrids = 5
+const receivingGrids = 5
 
 // carriedSteps is how many usual steps back a job's nics are looked at that still
 // carry something.
@@ -401,7 +401,7 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	ends := 0
 	now := fabric.Span{From: last, To: g}
 	then := e.upTo(last, g, baselineGrids)
-	heard := fabric.Span{From: g.Add(-heardGrids * e.cfg.Grid), To: g}
+	heard := fabric.Span{From: g.Add(-receivingGrids * e.cfg.Grid), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
@@ -425,7 +425,7 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	case len(seen) == 0:
 		return 0, true // blind, not stalled
 	}
-	recent := fabric.Span{From: g.Add(-max(heardGrids*e.cfg.Grid, telemetry.Duration(carriedSteps*usual*1e9))), To: g}
+	recent := fabric.Span{From: g.Add(-max(receivingGrids*e.cfg.Grid, telemetry.Duration(carriedSteps*usual*1e9))), To: g}
 	until = e.lastSent(seen, recent, float64(restSent*before))
 	// Bytes per second before, times the usual step, are a step's bytes.
 	age := float64(g-last) / 1e9
@@ -462,29 +462,29 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.former.Snapshot(k)
 	c.impact.Snapshot(k)
 	k.Entity(&c.under)
-	k.Int(&c.strayed)
+	k.Int(&c.diverged)
 	c.naming.snapshot(k)
 	k.Bool(&c.well)
 	k.Bool(&c.failed)
 	k.Bool(&c.accepted)
-	k.Bool(&c.inherited)
+	k.Bool(&c.restored)
 	k.Time(&c.since)
 	k.String(&c.ending)
 	if c.before == nil {
 		c.before = &fabric.Baseline{}
 	}
 	c.before.Snapshot(k)
-	kept := c.standing != nil
+	kept := c.dependencies != nil
 	k.Bool(&kept)
 	if kept {
-		if c.standing == nil {
-			c.standing = &symptom.Baseline{}
+		if c.dependencies == nil {
+			c.dependencies = &symptom.Baseline{}
 		}
-		c.standing.Snapshot(k)
+		c.dependencies.Snapshot(k)
 	}
 	k.F64(&c.saves)
-	k.F64(&c.told[0])
-	k.F64(&c.told[1])
+	k.F64(&c.reportedWork[0])
+	k.F64(&c.reportedWork[1])
 	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
 		k.Entity(&h.node)
 		snapshot.List(k, &h.ranks, 32, func(k *snapshot.Codec, r *rankBefore) {
@@ -508,16 +508,16 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		k.Interval(&o.Rose)
 	})
 	c.account.Snapshot(k)
-	c.rest.Snapshot(k)
+	c.remainder.Snapshot(k)
 	codeFirst(k, &c.first)
-	c.held.snapshot(k)
-	two := c.beside != nil
+	c.pinned.snapshot(k)
+	two := c.concurrent != nil
 	k.Bool(&two)
 	if two {
-		if c.beside == nil {
-			c.beside = &beside{}
+		if c.concurrent == nil {
+			c.concurrent = &concurrentFault{}
 		}
-		c.beside.snapshot(k)
+		c.concurrent.snapshot(k)
 	}
 	k.Time(&c.judged)
 	k.Time(&c.looked)

@@ -25,7 +25,7 @@ type costs struct {
 // enter books what a case's incident has cost so far.
 func (e *caseBook) enter(c *incidentCase, g telemetry.Time) {
 	lost, other := c.impact.GPUSecondsLost, 0.0
-	if b := c.beside; b.told() {
+	if b := c.concurrent; b.isPublished() {
 		if b.account == nil {
 			b.account = &attribute.Account{}
 			b.account.Start(lost)
@@ -38,8 +38,8 @@ func (e *caseBook) enter(c *incidentCase, g telemetry.Time) {
 	own := min(c.impact.Share, 1-other)
 	e.assignOwn(c)
 	c.account.Book(g, lost, own)
-	c.rest.Cause, c.rest.MFU = attribute.Cause{Root: c.job, Signature: explain.Unknown}, c.mfu()
-	c.rest.Book(g, lost, max(0, 1-own-other))
+	c.remainder.Cause, c.remainder.MFU = attribute.Cause{Root: c.job, Signature: explain.Unknown}, c.mfu()
+	c.remainder.Book(g, lost, max(0, 1-own-other))
 }
 
 // mfu is the job's utilisation before; negative where it is not known.
@@ -50,11 +50,11 @@ func (c *incidentCase) mfu() float64 {
 	return -1
 }
 
-// told reports whether a second incident is published.
-func (b *beside) told() bool { return b != nil && b.published.Revision > 0 }
+// isPublished reports whether a second incident is published.
+func (b *concurrentFault) isPublished() bool { return b != nil && b.published.Revision > 0 }
 
 // share is the part of the job's loss that a second incident explains.
-func (b *beside) share() float64 {
+func (b *concurrentFault) share() float64 {
 	if len(b.incident.Impact.Jobs) == 0 {
 		return 0
 	}
@@ -64,8 +64,8 @@ func (b *beside) share() float64 {
 // shareAgain keeps two incidents' shares of one job's loss where only the loss is
 // updated.
 func (c *incidentCase) shareAgain(next *explain.Incident) {
-	b := c.beside
-	if !b.told() || len(b.incident.Impact.Jobs) == 0 {
+	b := c.concurrent
+	if !b.isPublished() || len(b.incident.Impact.Jobs) == 0 {
 		return
 	}
 	fresh, other := next.Impact.Jobs[0], b.share()
@@ -75,7 +75,7 @@ func (c *incidentCase) shareAgain(next *explain.Incident) {
 
 // assignOwn assigns a case's loss to the root that was published.
 func (e *caseBook) assignOwn(c *incidentCase) {
-	told := &e.leader(c).published
+	told := &e.primary(c).published
 	if told.Revision == 0 {
 		told = &c.incident
 	}
@@ -111,15 +111,15 @@ func (e *caseBook) closeAccounts(all []*incidentCase, g telemetry.Time) {
 	for _, c := range all {
 		e.assignOwn(c)
 		e.ledger.Close(c.job, &c.account, g)
-		e.ledger.Close(c.job, &c.rest, g)
-		c.account, c.rest = attribute.Account{}, attribute.Account{}
-		e.closeBeside(c, g)
+		e.ledger.Close(c.job, &c.remainder, g)
+		c.account, c.remainder = attribute.Account{}, attribute.Account{}
+		e.closeConcurrent(c, g)
 	}
 }
 
-// closeBeside enters what a case's second incident has cost for good.
-func (e *caseBook) closeBeside(c *incidentCase, g telemetry.Time) {
-	if b := c.beside; b != nil && b.account != nil {
+// closeConcurrent enters what a case's second incident has cost for good.
+func (e *caseBook) closeConcurrent(c *incidentCase, g telemetry.Time) {
+	if b := c.concurrent; b != nil && b.account != nil {
 		e.ledger.Close(c.job, b.account, g)
 		b.account = nil
 	}
@@ -129,8 +129,8 @@ func (e *caseBook) closeBeside(c *incidentCase, g telemetry.Time) {
 func (e *caseBook) openAccounts() []attribute.Open {
 	var out []attribute.Open
 	for _, c := range e.cases {
-		out = append(out, attribute.Open{Job: c.job, Account: &c.account}, attribute.Open{Job: c.job, Account: &c.rest})
-		if b := c.beside; b != nil && b.account != nil {
+		out = append(out, attribute.Open{Job: c.job, Account: &c.account}, attribute.Open{Job: c.job, Account: &c.remainder})
+		if b := c.concurrent; b != nil && b.account != nil {
 			out = append(out, attribute.Open{Job: c.job, Account: b.account})
 		}
 	}

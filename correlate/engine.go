@@ -304,7 +304,7 @@ const maxEvents = 65536
 // event files an event in order; a repeat is ignored.
 func (e *memory) event(ev *telemetry.Event) {
 	i, ok := slices.BinarySearchFunc(e.events, *ev, telemetry.Event.Compare)
-	_, before := slices.BinarySearchFunc(e.heard, *ev, telemetry.Event.Compare)
+	_, before := slices.BinarySearchFunc(e.processed, *ev, telemetry.Event.Compare)
 	switch {
 	case ok || before:
 		e.counts.EventsRepeat++
@@ -326,15 +326,15 @@ func (e *memory) due(g telemetry.Time) []telemetry.Event {
 	due := slices.Clone(e.events[:n])
 	e.events = slices.Delete(e.events, 0, n)
 	for _, ev := range due {
-		i, _ := slices.BinarySearchFunc(e.heard, ev, telemetry.Event.Compare)
-		e.heard = slices.Insert(e.heard, i, ev)
+		i, _ := slices.BinarySearchFunc(e.processed, ev, telemetry.Event.Compare)
+		e.processed = slices.Insert(e.processed, i, ev)
 	}
 	keep := g.Add(-e.cfg.Lateness[telemetry.Batch])
 	old := 0
-	for old < len(e.heard) && (e.heard[old].At < keep || len(e.heard)-old > maxEvents) {
+	for old < len(e.processed) && (e.processed[old].At < keep || len(e.processed)-old > maxEvents) {
 		old++
 	}
-	e.heard = slices.Delete(e.heard, 0, old)
+	e.processed = slices.Delete(e.processed, 0, old)
 	return due
 }
 

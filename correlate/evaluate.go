@@ -17,12 +17,12 @@ const keepAnswers = 8
 func (e *Engine) evaluate(g telemetry.Time) {
 	e.sight.graph.Advance(g)
 	e.census(g)
-	if e.incidents.inheriting {
+	if e.incidents.warmStart {
 		e.incidents.adopt(g)
 	}
 	e.roll.infer(g)
 	e.roll.serve(g)
-	changed := e.hear(g)
+	changed := e.processEvents(g)
 	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Corroborates: e.incidents.corroborated})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
@@ -39,8 +39,8 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)
 }
 
-// hear processes the events due by g.
-func (e *Engine) hear(g telemetry.Time) []jobs.Changed {
+// processEvents processes the events due by g.
+func (e *Engine) processEvents(g telemetry.Time) []jobs.Changed {
 	var out []jobs.Changed
 	for _, ev := range e.memory.due(g) {
 		e.memory.remember(&ev)
@@ -62,10 +62,10 @@ func (e *caseBook) begin(j *jobs.Job, g telemetry.Time) {
 	if ok {
 		c := e.cases[i]
 		c.account.Again()
-		c.rest.Again()
-		c.before, c.standing, c.hosts, c.saves, c.well, c.judged = fresh.before, fresh.standing, fresh.hosts, fresh.saves, false, 0
-		c.told = fresh.told
-		c.inherited = false // what was before this degradation was seen
+		c.remainder.Again()
+		c.before, c.dependencies, c.hosts, c.saves, c.well, c.judged = fresh.before, fresh.dependencies, fresh.hosts, fresh.saves, false, 0
+		c.reportedWork = fresh.reportedWork
+		c.restored = false // what was before this degradation was seen
 		return
 	}
 	fresh.incident = explain.Incident{ID: incidentID(e.cfg.Site, string(metricStep), j.Entity, g), State: explain.StateOpen, Kind: explain.KindIncident,
@@ -99,7 +99,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := corroboration{job: j.Entity, slight: j.Slight(h, g), inProgress: h.Steps == 0}
+	b := corroboration{job: j.Entity, belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0}
 	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < corroboratedAt || now == j.Entity && !j.SavedAsNever() {
 		return false // nothing is sure enough, or the job would corroborate itself
@@ -110,9 +110,9 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 
 // corroboration describes the degradation for which corroborating evidence is sought.
 type corroboration struct {
-	job        telemetry.Entity
-	slight     bool // no step is slow for certain by itself
-	inProgress bool // no slow one has ended: it is the one in progress that is late
+	job            telemetry.Entity
+	belowThreshold bool // no step is slow for certain by itself
+	inProgress     bool // no slow one has ended: it is the one in progress that is late
 }
 
 // admits reports whether an answer's evidence corroborates the steps as they are: a
@@ -130,7 +130,7 @@ func (b corroboration) admits(a *explain.Answer) bool {
 		return false
 	case a.Entity == b.job && !a.Complete():
 		return false
-	case b.slight && s.Domain == telemetry.Network && !s.CorroboratesAtOnce:
+	case b.belowThreshold && s.Domain == telemetry.Network && !s.CorroboratesAtOnce:
 		return false
 	}
 	return !b.inProgress || s.CorroboratesAtOnce || a.Values[explain.ExplainedLowerBound] >= outweighs
@@ -154,7 +154,7 @@ func (b corroboration) located(answers []explain.Answer) (at telemetry.Entity, s
 func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 	j := e.book.Job(c.job)
 	degradation := j != nil && j.Degradation != nil
-	if c.inherited && !c.well && !degradation {
+	if c.restored && !c.well && !degradation {
 		e.await(c, j, g)
 		return
 	}
@@ -169,13 +169,13 @@ func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 		e.judge(c, j, g)
 	}
 	if well {
-		e.endBeside(c, "recovered", g)
+		e.endConcurrent(c, "recovered", g)
 		if !c.accepted && !j.Over() {
 			e.examiner.keepFormer(c, j.Degradation, g)
 		}
-		c.well, c.before, c.standing, c.hosts = true, nil, nil, nil
+		c.well, c.before, c.dependencies, c.hosts = true, nil, nil, nil
 		j.Forget(c.accepted, c.unexplained())
-		e.settle(e.leader(c), g)
+		e.resolveRecovered(e.primary(c), g)
 	}
 }
 
@@ -223,11 +223,11 @@ func (e *caseBook) news(c *incidentCase, j *jobs.Job, g telemetry.Time) bool {
 // large job takes tenths of a second to read. The cost is updated all the same.
 const restPart = 10
 
-// rests reports whether a case is in back-off: it was explained recently for how
+// inBackOff reports whether a case is in back-off: it was explained recently for how
 // long the degradation lasts, twice alike, nothing but the time has changed since,
 // and no concurrent fault awaits confirmation.
-func (c *incidentCase) rests(h *jobs.Degradation, g telemetry.Time) bool {
-	pending := c.beside != nil && c.beside.published.Revision == 0
+func (c *incidentCase) inBackOff(h *jobs.Degradation, g telemetry.Time) bool {
+	pending := c.concurrent != nil && c.concurrent.published.Revision == 0
 	return c.alike && c.looked > h.Onset.Earliest && c.impact.State == h.State.String() && !pending &&
 		g.Sub(c.looked) < c.looked.Sub(h.Onset.Earliest)/restPart
 }
@@ -237,8 +237,8 @@ func (c *incidentCase) rests(h *jobs.Degradation, g telemetry.Time) bool {
 func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	next := c.incident
 	next.Updated = g
-	if c.inherited || c.restarted(j.Degradation) || c.settled(j.Degradation, g) || c.recovers(j.Degradation, g) || c.rests(j.Degradation, g) {
-		e.retell(c, &next, e.examiner.cost(c, j, j.Degradation))
+	if c.restored || c.restarted(j.Degradation) || c.failedLongAgo(j.Degradation, g) || c.recovers(j.Degradation, g) || c.inBackOff(j.Degradation, g) {
+		e.updateCost(c, &next, e.examiner.cost(c, j, j.Degradation))
 	} else {
 		ev := e.examiner.gather(c, j, j.Degradation, g)
 		answers := e.study(ev, g)
@@ -248,10 +248,10 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 			next.Updated = g
 		}
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
-			e.retell(c, &next, ev)
+			e.updateCost(c, &next, ev)
 		} else {
-			e.teller().Tell(&next, ev, answers)
-			e.teller().Refresh(&next, ev, e.expects(&next))
+			e.writer().Write(&next, ev, answers)
+			e.writer().Refresh(&next, ev, e.expects(&next))
 			e.second(c, ev, &answers[0], &next)
 		}
 		c.looked, c.alike = g, next.Root.Entity == c.incident.Root.Entity && next.Root.Signature == c.incident.Root.Signature
@@ -262,27 +262,27 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	}
 	e.swallow(c, &next, g)
 	c.incident = next
-	switch lead := e.leader(c); {
-	case e.strays(c, lead):
+	switch lead := e.primary(c); {
+	case e.diverges(c, lead):
 		e.split(c, g)
 	case c == lead:
 		e.merge(c, g)
 	}
 	if !e.waits(c, g) {
-		e.publish(e.leader(c), g)
+		e.publish(e.primary(c), g)
 	}
 	e.enter(c, g)
 }
 
-// retell updates the cost in next; the cause stays as it was published.
-func (e *caseBook) retell(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
-	e.teller().Refresh(next, ev, e.expects(next))
+// updateCost updates the cost in next; the cause stays as it was published.
+func (e *caseBook) updateCost(c *incidentCase, next *explain.Incident, ev *explain.Evidence) {
+	e.writer().Refresh(next, ev, e.expects(next))
 	c.shareAgain(next)
 }
 
-// teller gives explain what it needs of the engine to put things into words.
-func (e *sight) teller() *explain.Teller {
-	return &explain.Teller{
+// writer gives explain what it needs of the engine to put things into words.
+func (e *sight) writer() *explain.Writer {
+	return &explain.Writer{
 		Catalogue: e.cfg.Catalogue,
 		Node: func(x telemetry.Entity) telemetry.Entity {
 			if x.Kind != telemetry.Node {

@@ -43,8 +43,8 @@ func (e *examiner) first(c *incidentCase, h *jobs.Degradation, g telemetry.Time)
 		n, ok := e.graph.Within(x, telemetry.Node)
 		return n, ok && in(c.nodes, n)
 	}
-	for i := range e.memory.heard {
-		ev := &e.memory.heard[i]
+	for i := range e.memory.processed {
+		ev := &e.memory.processed[i]
 		if ev.At < from || ev.At > g || !failure(ev.Name) {
 			continue
 		}
@@ -138,9 +138,9 @@ func latest(step []lateness) (lateness, bool) {
 	return worst, beyond > lateShare && beyond > float64(lateSpreads*stats.Consistency*mad)
 }
 
-// settleFirst keeps who was first for as long as the case lasts: an earlier one
+// keepFirst keeps who was first for as long as the case lasts: an earlier one
 // replaces it, and that what showed it is forgotten does not.
-func (e *examiner) settleFirst(c *incidentCase, h *jobs.Degradation, g telemetry.Time) *explain.First {
+func (e *examiner) keepFirst(c *incidentCase, h *jobs.Degradation, g telemetry.Time) *explain.First {
 	f, ok := e.first(c, h, g)
 	if ok && (c.first.Entity.IsZero() || f.At.Latest < c.first.At.Latest) {
 		c.first = f

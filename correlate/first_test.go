@@ -29,7 +29,7 @@ func firstOf(t *testing.T, text string) *explain.First {
 		if i := slices.IndexFunc(e.incidents.cases, func(c *incidentCase) bool { return !c.well }); i >= 0 {
 			c := e.incidents.cases[i]
 			if j := e.sight.book.Job(c.job); j != nil && j.Degradation != nil && j.Degradation.State != jobs.Healthy {
-				out = e.examiner.settleFirst(c, j.Degradation, e.sight.at)
+				out = e.examiner.keepFirst(c, j.Degradation, e.sight.at)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ no incident
 // rank 5, by more, from the 33rd.
 func TestTheRankThatWasLateFirstIsFirst(t *testing.T) {
 	f := firstOf(t, eight("3~1%x30 3.6~1%x*", "but rank:train/3 rank_compute_seconds 1~1%x30 1.6~1%x*\nbut rank:train/5 rank_compute_seconds 1~1%x32 1.9~1%x*", ""))
-	if f == nil || f.Entity.Name != "train/3" || f.Node.Name != "h3" || f.Accused() != f.Node {
+	if f == nil || f.Entity.Name != "train/3" || f.Node.Name != "h3" || f.Suspect() != f.Node {
 		t.Fatalf("got %+v", f)
 	}
 	if !strings.HasPrefix(f.Why, "it computed 6") && !strings.HasPrefix(f.Why, "it computed 5") {

@@ -26,10 +26,10 @@ type caseBook struct {
 
 	cases []*incidentCase // open, by job
 	past  []*incidentCase // resolved less than reopenWithin ago
-	// held are the incidents to be restored at the next grid, by opening and id, if
+	// restoring are the incidents to be restored at the next grid, by opening and id, if
 	// inheriting is set.
-	held       []explain.Incident
-	inheriting bool
+	restoring []explain.Incident
+	warmStart bool
 }
 
 // known lists the open incidents that readers know of.
@@ -59,12 +59,12 @@ const (
 	sure = 0.5
 	// surely is how sure a case must be of another root to leave, and strayed
 	// how many judgements in a row.
-	surely  = 0.9
-	strayed = 3
+	surely        = 0.9
+	divergedAfter = 3
 )
 
-// leader is the case that carries c's incident, the primary.
-func (e *caseBook) leader(c *incidentCase) *incidentCase {
+// primary is the case that carries c's incident, the primary.
+func (e *caseBook) primary(c *incidentCase) *incidentCase {
 	if i, ok := e.find(c.under); ok && !c.under.IsZero() {
 		return e.cases[i]
 	}
@@ -110,7 +110,7 @@ func (e *caseBook) place(c *incidentCase, next explain.Incident, g telemetry.Tim
 // open incident of another one.
 func (e *caseBook) belongs(c, o *incidentCase, next *explain.Incident) bool {
 	open := &o.incident
-	return oneRoot(open, next) || perhapsOne(open, next) || e.maybeOne(open, next) || e.maybeOne(next, open) ||
+	return oneRoot(open, next) || maybeSameRoot(open, next) || e.maybeOne(open, next) || e.maybeOne(next, open) ||
 		e.under(c, open, next) || e.storedOn(c, open, next) || e.partsOfOne(open, next) || floods(c, o, next)
 }
 
@@ -118,13 +118,13 @@ func (e *caseBook) belongs(c, o *incidentCase, next *explain.Incident) bool {
 // one, if it is of the same root: it affects more than that job.
 func (e *caseBook) takeOver(c *incidentCase, next *explain.Incident, g telemetry.Time) bool {
 	for _, o := range e.cases {
-		if o == c || !o.beside.told() || !oneRoot(&o.beside.incident, next) {
+		if o == c || !o.concurrent.isPublished() || !oneRoot(&o.concurrent.incident, next) {
 			continue
 		}
-		c.published = o.beside.published
-		next.ID, next.Opened, next.Reopens = o.beside.incident.ID, o.beside.incident.Opened, o.beside.incident.Reopens
-		e.closeBeside(o, g)
-		o.beside = nil
+		c.published = o.concurrent.published
+		next.ID, next.Opened, next.Reopens = o.concurrent.incident.ID, o.concurrent.incident.Opened, o.concurrent.incident.Reopens
+		e.closeConcurrent(o, g)
+		o.concurrent = nil
 		return true
 	}
 	return false
@@ -217,7 +217,7 @@ func (e *caseBook) waits(c *incidentCase, g telemetry.Time) bool {
 // alike reports whether two incidents that began together name the same root,
 // however sure they are of it.
 func alike(a, b *explain.Incident) bool {
-	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && perhapsOne(a, b)
+	return a.Root.Entity == b.Root.Entity && a.Root.Signature == b.Root.Signature && maybeSameRoot(a, b)
 }
 
 // partsOfOne reports whether two incidents that began together name parts of one fault
@@ -227,10 +227,10 @@ func (e *sight) partsOfOne(a, b *explain.Incident) bool {
 	return s != nil && s.Together && a.Root.Signature == b.Root.Signature && beganTogether(a, b)
 }
 
-// perhapsOne reports whether two incidents that began together may be of one
+// maybeSameRoot reports whether two incidents that began together may be of one
 // root: each names it, or lists it, with a name or without. Two faults at the same
 // time are less likely; a case that is sure of another root leaves.
-func perhapsOne(a, b *explain.Incident) bool {
+func maybeSameRoot(a, b *explain.Incident) bool {
 	unnamed := a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown
 	switch {
 	case !unnamed && a.Root.Domain != b.Root.Domain:
@@ -276,7 +276,7 @@ func (e *caseBook) under(c *incidentCase, o, next *explain.Incident) bool {
 	vague := next.Root.Signature == explain.Unknown || next.Root.Entity == c.job && next.Root.Confidence < surely
 	together := vague && o.Root.Confidence >= sure && beganTogether(o, next)
 	heat := next.Root.Confidence < surely && o.Root.Domain == telemetry.Cooling && ofKind(o) >= surely
-	return o.Root.Signature != explain.Unknown && (together || heat) && e.standsOn(c, o.Root.Entity)
+	return o.Root.Signature != explain.Unknown && (together || heat) && e.dependsOn(c, o.Root.Entity)
 }
 
 // ofItself reports whether a case's own job is the root of an open incident that
@@ -293,9 +293,9 @@ func floods(c, o *incidentCase, next *explain.Incident) bool {
 	return ofItself(c, &o.incident, next) || ofItself(o, next, &o.incident)
 }
 
-// standsOn reports whether a case's job depends on an entity: its GPUs under it, or
+// dependsOn reports whether a case's job depends on an entity: its GPUs under it, or
 // its path through the fabric over it.
-func (e *caseBook) standsOn(c *incidentCase, x telemetry.Entity) bool {
+func (e *caseBook) dependsOn(c *incidentCase, x telemetry.Entity) bool {
 	if e.survey(c.job, c.nodes).Carries(x) {
 		return true
 	}
@@ -359,28 +359,28 @@ func (e *sight) storedTogether(a, b telemetry.Entity) bool {
 	return slices.ContainsFunc(uses(a), func(x telemetry.Entity) bool { return slices.Contains(theirs, x) })
 }
 
-// strays counts how often in a row c has been sure of a root other than its
+// diverges counts how often in a row c has been sure of a root other than its
 // primary's, or has not listed that root at all though the primary is sure of it
 // and c's job does not depend on it (c diverges); and reports whether that is often
 // enough.
-func (e *caseBook) strays(c, lead *incidentCase) bool {
+func (e *caseBook) diverges(c, lead *incidentCase) bool {
 	own := c.incident.Root.Confidence >= surely
 	other := c != lead && !own && lead.incident.Root.Confidence >= surely && c.incident.Root.Signature != explain.Unknown &&
-		!lists(&c.incident, lead.incident.Root.Entity) && !e.standsOn(c, lead.incident.Root.Entity)
-	if c == lead || c.inherited || c.incident.Root.Entity == lead.incident.Root.Entity || c.incident.Root.Entity == lead.published.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
+		!lists(&c.incident, lead.incident.Root.Entity) && !e.dependsOn(c, lead.incident.Root.Entity)
+	if c == lead || c.restored || c.incident.Root.Entity == lead.incident.Root.Entity || c.incident.Root.Entity == lead.published.Root.Entity || lead.incident.Root.Entity == c.job || ofItself(lead, &c.incident, &lead.incident) ||
 		e.within(c.incident.Root.Entity, lead.incident.Root.Entity) || e.near(c.incident.Root.Entity, lead.incident.Root.Entity) ||
 		e.storedOn(c, &lead.incident, &c.incident) || e.partsOfOne(&lead.incident, &c.incident) || !own && !other {
-		c.strayed = 0
+		c.diverged = 0
 		return false
 	}
-	c.strayed++
-	return c.strayed >= strayed
+	c.diverged++
+	return c.diverged >= divergedAfter
 }
 
 // split makes c an incident of its own.
 func (e *caseBook) split(c *incidentCase, g telemetry.Time) {
-	from := e.leader(c).incident.ID
-	c.under, c.strayed = telemetry.Entity{}, 0
+	from := e.primary(c).incident.ID
+	c.under, c.diverged = telemetry.Entity{}, 0
 	c.incident.ID = incidentID(e.cfg.Site, "split", c.job, g)
 	c.incident.Opened, c.incident.SplitFrom = g, &from
 }
@@ -399,9 +399,9 @@ func (e *caseBook) publish(lead *incidentCase, g telemetry.Time) {
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// speaksBefore reports whether c rather than o describes the incident of which both
+// ranksBefore reports whether c rather than o describes the incident of which both
 // are members: the one that knows more of the cause, then the one that loses more.
-func (c *incidentCase) speaksBefore(o *incidentCase) bool {
+func (c *incidentCase) ranksBefore(o *incidentCase) bool {
 	if mine, theirs := c.knows(), o.knows(); mine != theirs {
 		return mine > theirs
 	}
@@ -428,7 +428,7 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	all := e.members(lead)
 	speaker := lead
 	for _, m := range all {
-		if m.speaksBefore(speaker) {
+		if m.ranksBefore(speaker) {
 			speaker = m
 		}
 	}
@@ -447,7 +447,7 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	next.Impact.Jobs = impacts
 	placed := next.Placed()
 	likely := next.State != explain.StateOpen && placed.Root.Confidence >= atLast(e.expected(next.Root.Signature))
-	if speaker.inherited || speaker.naming.named() || likely {
+	if speaker.restored || speaker.naming.named() || likely {
 		next = placed
 	} else {
 		next = next.Investigating()
@@ -456,8 +456,8 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	return next
 }
 
-// settle resolves a primary's incident when every member has recovered.
-func (e *caseBook) settle(lead *incidentCase, g telemetry.Time) {
+// resolveRecovered resolves a primary's incident when every member has recovered.
+func (e *caseBook) resolveRecovered(lead *incidentCase, g telemetry.Time) {
 	all := e.members(lead)
 	if slices.ContainsFunc(all, func(c *incidentCase) bool { return !c.well }) {
 		return

@@ -25,7 +25,7 @@ func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 	slots := e.tensors(j)
 	last := floor(j.LastEnd, e.cfg.Grid)
 	before := last.Add(-computeBefore * e.cfg.Grid)
-	if !e.rest(slots, g) || !e.worked(slots, before, last) {
+	if !e.tensorCoresIdle(slots, g) || !e.worked(slots, before, last) {
 		return 0
 	}
 	sent, ok := e.sent(j.Entity, fabric.Span{From: before, To: last})
@@ -35,7 +35,7 @@ func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 	n := 0
 	for at := g; n < hungGrids && at > last; at = at.Add(-e.cfg.Grid) {
 		now, ok := e.sent(j.Entity, fabric.Span{From: at.Add(-e.cfg.Grid), To: at})
-		if !ok || now >= float64(restSent*sent) || !e.rest(slots, at) || e.idle(j, at) {
+		if !ok || now >= float64(restSent*sent) || !e.tensorCoresIdle(slots, at) || e.idle(j, at) {
 			break
 		}
 		n++
@@ -56,8 +56,8 @@ func (e *activity) tensors(j *jobs.Job) []int {
 	return out
 }
 
-// rest reports whether the median of tensor cores rests at a grid.
-func (e *activity) rest(slots []int, at telemetry.Time) bool {
+// tensorCoresIdle reports whether the median activity of tensor cores is low at a grid.
+func (e *activity) tensorCoresIdle(slots []int, at telemetry.Time) bool {
 	var seen []float64
 	for _, slot := range slots {
 		if v, ok := e.window.At(slot, at); ok {

@@ -33,7 +33,7 @@ const (
 
 // infer finds the steps of jobs that report none in what their nics send.
 func (e *roll) infer(g telemetry.Time) {
-	for _, t := range e.tenants {
+	for _, t := range e.running {
 		i, known := slices.BinarySearchFunc(e.paced, t.job, pacer.compare)
 		if !known {
 			if len(e.paced) >= maxPaced || e.reports(t.job) {
@@ -52,7 +52,7 @@ func (e *roll) infer(g telemetry.Time) {
 		}
 	}
 	e.paced = slices.DeleteFunc(e.paced, func(p pacer) bool {
-		_, runs := slices.BinarySearchFunc(e.tenants, p.job, tenant.compare)
+		_, runs := slices.BinarySearchFunc(e.running, p.job, runningJob.compare)
 		return !runs
 	})
 }

@@ -129,7 +129,7 @@ func (e *risks) linkFeatures(signature string) (features []*explain.Feature) {
 	if s == nil {
 		return nil
 	}
-	for _, c := range s.Foretells() {
+	for _, c := range s.PrecursorFeatures() {
 		if c.OfLinks() {
 			features = append(features, c)
 		}

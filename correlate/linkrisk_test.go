@@ -271,7 +271,7 @@ func TestARiskOfALinkIsInherited(t *testing.T) {
 			var all []explain.Incident
 			for i, r := range records(t, strings.Replace(links{series: c.series}.text(), "for 800s", "for 1000s", 1)) {
 				if i == 0 {
-					e.Inherit(before[:1])
+					e.WarmStart(before[:1])
 				}
 				all = append(all, slices.Clone(e.Step(r).Incidents)...)
 			}

@@ -5,10 +5,10 @@ import "github.com/quintet-dc/quintet/telemetry"
 // memory holds the events of the site and the intervals without data.
 type memory struct {
 	*sight
-	events []telemetry.Event // not yet due, in order
-	heard  []telemetry.Event // due in the last lateness: repeats of them are ignored
-	recent []telemetry.Event // due in the last quarter of an hour, in order: what degradations may be explained by
-	gaps   []Gap             // in which sources were silent, as they were noticed
-	holes  []telemetry.Hole  // of the log, as they were reported
-	counts *Counts
+	events    []telemetry.Event // not yet due, in order
+	processed []telemetry.Event // due in the last lateness: repeats of them are ignored
+	recent    []telemetry.Event // due in the last quarter of an hour, in order: what degradations may be explained by
+	gaps      []Gap             // in which sources were silent, as they were noticed
+	holes     []telemetry.Hole  // of the log, as they were reported
+	counts    *Counts
 }

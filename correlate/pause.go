@@ -27,11 +27,11 @@ const maxPauses = 8
 
 // pause records what a job reports of its phases.
 func (e *roll) pause(ev *telemetry.Event) {
-	i, ok := slices.BinarySearchFunc(e.tenants, ev.Entity, tenant.compare)
+	i, ok := slices.BinarySearchFunc(e.running, ev.Entity, runningJob.compare)
 	if !ok {
 		return
 	}
-	t := &e.tenants[i]
+	t := &e.running[i]
 	what := ""
 	switch ev.Name {
 	case telemetry.EventCheckpointStarted:

@@ -34,7 +34,7 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 		"a minute later":         {unsure("b", 170, "r0/1", "r0/2"), false},
 		"a minute earlier":       {unsure("b", 30, "r0/1", "r0/2"), false},
 	} {
-		if got := perhapsOne(a, c.b); got != c.want || perhapsOne(c.b, a) != c.want {
+		if got := maybeSameRoot(a, c.b); got != c.want || maybeSameRoot(c.b, a) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -44,13 +44,13 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 	} {
 		b := unsure("b", 110, "r0/1", "r0/2")
 		change(b)
-		if perhapsOne(a, b) {
+		if maybeSameRoot(a, b) {
 			t.Errorf("%s: taken for one", name)
 		}
 	}
 	b := unsure("b", 110, "r0/2", "r0/9")
 	b.Root.Signature, b.Root.Domain = explain.Unknown, 0
-	if !perhapsOne(a, b) || !perhapsOne(b, a) {
+	if !maybeSameRoot(a, b) || !maybeSameRoot(b, a) {
 		t.Error("one that is listed without a name at the same place is taken for another")
 	}
 	if b := unsure("b", 110, "r0/2", "r0/1"); alike(a, b) {

@@ -28,9 +28,9 @@ const (
 	newPart = 0.5
 )
 
-// foretold is what a precursor reads: a metric, in its own range or apart from its
+// precursorReading is what a precursor reads: a metric, in its own range or apart from its
 // siblings; for the latter the load that explains it, and the feature.
-type foretold struct {
+type precursorReading struct {
 	metric, load telemetry.MetricName
 	kind         signalKind
 	feature      *explain.Feature
@@ -39,19 +39,19 @@ type foretold struct {
 // gauge is a slot of the window that a precursor reads.
 type gauge struct {
 	slot int
-	foretold
+	precursorReading
 }
 
 // gauge reports whether a signal is of a precursor's gauge.
 func (s *signal) gauge() bool { return s.kind == stepSignal || s.kind == apartSignal }
 
-// foretells returns the feature of a signature's precursor that a signal is of; nil
+// precursorFeature returns the feature of a signature's precursor that a signal is of; nil
 // where it is of none.
-func (s *signal) foretells(sig *explain.Signature) *explain.Feature {
+func (s *signal) precursorFeature(sig *explain.Signature) *explain.Feature {
 	if !s.gauge() && s.kind != linkSignal {
 		return nil
 	}
-	for _, c := range sig.Foretells() {
+	for _, c := range sig.PrecursorFeatures() {
 		switch {
 		case s.kind == linkSignal && c.OfLinks() && s.shows(c) && slices.Contains(sig.Roots, s.series.Entity.Kind):
 			return c
@@ -149,7 +149,7 @@ func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 	from, to, alike := s.before, v, false
 	if s.kind == apartSignal {
 		if others, ok := middleOf(e.valuesOf(e.siblings(s.series))); ok {
-			s.apart = v - others - s.beside
+			s.apart = v - others - s.usualDistance
 		}
 		from, to = 0, s.apart
 		_, lately, ok := e.loadOf(s.series.Entity, x.load)
@@ -295,5 +295,5 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Feat
 	default:
 		return foretells.Foreseen(read)
 	}
-	return sig.Stands(root.Kind, read)
+	return sig.WeighRisk(root.Kind, read)
 }

@@ -85,7 +85,7 @@ const relapseOdds = 10.0
 // seen.
 func (e *caseBook) elsewhere(c *incidentCase, answers []explain.Answer, age telemetry.Duration) bool {
 	was := &c.former
-	if c.inherited || was.Revision == 0 || ofKind(was) < surely || was.Root.Signature == explain.Unknown {
+	if c.restored || was.Revision == 0 || ofKind(was) < surely || was.Root.Signature == explain.Unknown {
 		return false
 	}
 	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })

@@ -20,11 +20,11 @@ type risk struct {
 	incident  explain.Incident // as of the last judgement
 	published explain.Incident
 	seen      telemetry.Time // the grid in which a signal last spoke for it
-	// inherited is set where it was published by another engine and no signal of it
+	// restored is set where it was published by another engine and no signal of it
 	// has been seen yet, with the time since when.
-	inherited bool
-	since     telemetry.Time
-	resolved  telemetry.Time
+	restored bool
+	since    telemetry.Time
+	resolved telemetry.Time
 }
 
 // risks are the open ones, by root and signature, and those that are over but may
@@ -71,13 +71,13 @@ func (e *risks) judgeRisks(known, lately []*explain.Incident, g telemetry.Time) 
 	}
 	for _, s := range e.upstream(e.troubles()) {
 		s.signal.explained = s.signal.explained || e.aftermath(&s, lately)
-		e.standRisk(&s, known, g)
+		e.updateRisk(&s, known, g)
 	}
 	for _, r := range slices.Clone(e.open) {
 		switch {
-		case r.inherited && g.Sub(r.since) >= Horizon:
+		case r.restored && g.Sub(r.since) >= Horizon:
 			e.endRisk(r, withoutData, nil, g)
-		case !r.inherited && g.Sub(r.seen) >= riskCalm:
+		case !r.restored && g.Sub(r.seen) >= riskCalm:
 			e.endRisk(r, "recovered", nil, g)
 		}
 	}
@@ -121,7 +121,7 @@ func (e *risks) troubles() []supported {
 // supports returns the trouble that a signal shows by a signature, where it is the
 // surest of several roots; one without confidence where it shows none.
 func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
-	feature := s.foretells(sig)
+	feature := s.precursorFeature(sig)
 	if feature == nil && (s.kind == linkSignal || sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
 		return best
 	}
@@ -131,15 +131,15 @@ func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
 			confidence, ok = max(confidence, riskSure), true
 		}
 		if ok && confidence >= riskSure && confidence > best.confidence {
-			best = supported{signal: s, confidence: confidence, Trouble: explain.Trouble{Root: root, Signature: sig, Seen: s.series, Shape: s.told(),
+			best = supported{signal: s, confidence: confidence, Trouble: explain.Trouble{Root: root, Signature: sig, Seen: s.series, Shape: s.shownShape(),
 				Onset: s.onset, Before: s.before, Now: s.now, Values: values}}
 		}
 	}
 	return best
 }
 
-// told is a signal's shape as it is shown to users.
-func (s *signal) told() telemetry.Shape {
+// shownShape is a signal's shape as it is shown to users.
+func (s *signal) shownShape() telemetry.Shape {
 	if s.kind == findingSignal {
 		return s.shape
 	}
@@ -299,8 +299,8 @@ func (e *risks) openRisk(root telemetry.Entity, signature string) *risk {
 	return nil
 }
 
-// standRisk opens the risk of a trouble, or continues it.
-func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.Time) {
+// updateRisk opens the risk of a trouble, or continues it.
+func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.Time) {
 	r := e.openRisk(s.Root, s.Signature.Name)
 	in := e.explained(s, known)
 	s.signal.explained = s.signal.explained || in != nil
@@ -311,10 +311,10 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 		return
 	case r != nil:
 		r.seen, r.incident.Updated = g, g
-		if !r.inherited && r.published.Revision > 0 && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
+		if !r.restored && r.published.Revision > 0 && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
 			return // it was told, and nothing of it changes but its length
 		}
-		r.inherited = false
+		r.restored = false
 	case s.signal.explained:
 		return
 	case e.reported(s, known, g):
@@ -335,7 +335,7 @@ func (e *risks) standRisk(s *supported, known []*explain.Incident, g telemetry.T
 		e.soon(s, s.Entities, g)
 	}
 	s.Missing = e.memory.missing(s.Onset.Earliest.Add(-baselineGrids*e.cfg.Grid), g)
-	e.teller().TellRisk(&r.incident, &s.Trouble, s.confidence)
+	e.writer().WriteRisk(&r.incident, &s.Trouble, s.confidence)
 	e.publishRisk(r, g)
 }
 
@@ -501,7 +501,7 @@ func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time
 // swallow ends the risk that a case's incident turns out to report.
 func (e *caseBook) swallow(c *incidentCase, next *explain.Incident, g telemetry.Time) {
 	if r := e.risks.riskBehind(next); r != nil {
-		id := e.leader(c).incident.ID
+		id := e.primary(c).incident.ID
 		if c.under.IsZero() {
 			id = next.ID
 		}
@@ -530,7 +530,7 @@ func (e *risks) takeRisk(h *explain.Incident, g telemetry.Time) {
 		e.out.Incidents = append(e.out.Incidents, concluded(*h, e.cfg.Rules, g))
 		return
 	}
-	r := &risk{incident: *h, published: *h, inherited: true, since: g, seen: g}
+	r := &risk{incident: *h, published: *h, restored: true, since: g, seen: g}
 	r.incident.Engine, r.incident.Rules = Version, e.cfg.Rules
 	e.open = append(e.open, r)
 	e.takeLinks(&h.Root, h.Onset, g)
@@ -548,7 +548,7 @@ func (e *risks) recallRisk(h *explain.Incident, g telemetry.Time) {
 
 // disownRisks forgets the names under which the risks were published.
 func (e *risks) disownRisks() {
-	e.open = slices.DeleteFunc(e.open, func(r *risk) bool { return r.inherited })
+	e.open = slices.DeleteFunc(e.open, func(r *risk) bool { return r.restored })
 	for _, r := range e.open {
 		r.published = explain.Incident{}
 	}
@@ -568,7 +568,7 @@ func codeRisk(c *snapshot.Codec, x **risk) {
 	r.incident.Snapshot(c)
 	r.published.Snapshot(c)
 	c.Time(&r.seen)
-	c.Bool(&r.inherited)
+	c.Bool(&r.restored)
 	c.Time(&r.since)
 	c.Time(&r.resolved)
 }

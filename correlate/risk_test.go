@@ -304,7 +304,7 @@ func TestARiskIsInherited(t *testing.T) {
 			var got []explain.Incident
 			for i, r := range records(t, "-- site --\nfor 1000s\n-- load --\n10s loop:r0/a leak_detected "+c.load+"\n-- want --\nno incident\n") {
 				if i == 0 {
-					e.Inherit([]explain.Incident{held})
+					e.WarmStart([]explain.Incident{held})
 				}
 				got = append(got, slices.Clone(e.Step(r).Incidents)...)
 			}

@@ -47,25 +47,25 @@ func (e *examiner) savesNow(c *incidentCase, degradation *jobs.Degradation) *flo
 	return &more
 }
 
-// toldBefore returns what a job reported of the work in its steps before a
+// reportedWorkBefore returns what a job reported of the work in its steps before a
 // degradation, in the median.
-func (e *examiner) toldBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
-	for i, m := range toldOf() {
-		if work := e.toldOfSteps(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {
+func (e *examiner) reportedWorkBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
+	for i, m := range workMetrics() {
+		if work := e.reportedRates(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {
 			told[i] = stats.Median(work[max(0, len(work)-beforeCompute):])
 		}
 	}
 	return told
 }
 
-func toldOf() [2]telemetry.MetricName {
+func workMetrics() [2]telemetry.MetricName {
 	return [2]telemetry.MetricName{metricTokens, "job_mfu_ratio"}
 }
 
-// toldOfSteps lists what a job reports, as a rate, of the work in each of its
+// reportedRates lists what a job reports, as a rate, of the work in each of its
 // steps: where some are long and some are not, the rate of most does not represent
 // them all.
-func (e *examiner) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, during telemetry.Interval) []float64 {
+func (e *examiner) reportedRates(job telemetry.Entity, rate telemetry.MetricName, during telemetry.Interval) []float64 {
 	rates := map[telemetry.Time]float64{}
 	e.perStep.Each(telemetry.Series{Entity: job, Metric: rate}, during.Earliest, during.Latest, func(at telemetry.Time, v float64) { rates[at] = v })
 	var out []float64
@@ -77,12 +77,12 @@ func (e *examiner) toldOfSteps(job telemetry.Entity, rate telemetry.MetricName, 
 	return out
 }
 
-// toldWork returns the work in a step that a job reports, now over before; 0 where
+// reportedWork returns the work in a step that a job reports, now over before; 0 where
 // it reports none.
-func (e *examiner) toldWork(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) float64 {
-	for i, m := range toldOf() {
-		if work := e.toldOfSteps(c.job, m, telemetry.Interval{Earliest: degradation.Begun(), Latest: degradation.End(g)}); len(work) > 0 && c.told[i] > 0 {
-			return stats.Median(work) / c.told[i]
+func (e *examiner) reportedWork(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) float64 {
+	for i, m := range workMetrics() {
+		if work := e.reportedRates(c.job, m, telemetry.Interval{Earliest: degradation.Begun(), Latest: degradation.End(g)}); len(work) > 0 && c.reportedWork[i] > 0 {
+			return stats.Median(work) / c.reportedWork[i]
 		}
 	}
 	return 0

@@ -10,15 +10,15 @@ import (
 
 // serve files what serving jobs report of themselves in grid g.
 func (e *roll) serve(g telemetry.Time) {
-	for _, t := range e.tenants {
-		itl, heard := e.said(t.job, jobs.MeasureITL)
-		ttft, also := e.said(t.job, jobs.MeasureTTFT)
+	for _, t := range e.running {
+		itl, heard := e.gaugeNow(t.job, jobs.MeasureITL)
+		ttft, also := e.gaugeNow(t.job, jobs.MeasureTTFT)
 		if !heard && !also {
 			continue
 		}
 		x := jobs.Served{ITL: itl, TTFT: ttft, Tokens: math.NaN()}
-		x.Queue, _ = e.said(t.job, "job_queue_requests")
-		x.Cache, _ = e.said(t.job, "job_kv_cache_ratio")
+		x.Queue, _ = e.gaugeNow(t.job, "job_queue_requests")
+		x.Cache, _ = e.gaugeNow(t.job, "job_kv_cache_ratio")
 		tokens := e.perStep.Values(telemetry.Series{Entity: t.job, Metric: metricTokens}, g.Add(-jobs.ServedEvery), g)
 		if n := len(tokens); n > 0 {
 			x.Tokens = tokens[n-1]
@@ -28,9 +28,9 @@ func (e *roll) serve(g telemetry.Time) {
 	}
 }
 
-// said is the value of a job's gauge in the grid closed last, if it was reported in
+// gaugeNow is the value of a job's gauge in the grid closed last, if it was reported in
 // it; else NaN.
-func (e *roll) said(job telemetry.Entity, m telemetry.MetricName) (float64, bool) {
+func (e *roll) gaugeNow(job telemetry.Entity, m telemetry.MetricName) (float64, bool) {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: job, Metric: m})
 	if !ok {
 		return math.NaN(), false

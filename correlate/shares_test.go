@@ -44,11 +44,11 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 		}
 	}
 	lose(100, 1)
-	c.beside = &beside{incident: told(telemetry.Port, "leaf0/1", "link-degraded", telemetry.Network)}
+	c.concurrent = &concurrentFault{incident: told(telemetry.Port, "leaf0/1", "link-degraded", telemetry.Network)}
 	lose(150, 1)
 	want("before readers know of the second", 150, 0, 0)
-	c.beside.published = c.beside.incident
-	c.beside.incident.Impact.Jobs[0].Share = 0.3
+	c.concurrent.published = c.concurrent.incident
+	c.concurrent.incident.Impact.Jobs[0].Share = 0.3
 	lose(150, 0.6)
 	lose(250, 0.6)
 	want("with both", 150+60, 30, 10)
@@ -67,7 +67,7 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 	e.incidents.cases = []*incidentCase{c}
 	want("restored", 280, 60, 10)
 
-	e.incidents.endBeside(c, "no longer seen", at)
+	e.incidents.endConcurrent(c, "no longer seen", at)
 	lose(450, 1)
 	want("the second is over", 380, 60, 10)
 	e.incidents.closeAccounts(e.incidents.cases, at)
@@ -88,7 +88,7 @@ func TestASecondIncidentHasOneConfidence(t *testing.T) {
 	c := &incidentCase{job: job, published: explain.Incident{ID: "inc-1", Revision: 1, State: explain.StateOpen}}
 	c.incident = c.published
 	c.incident.Impact.Jobs = held.Impact.Jobs
-	c.takeBeside(&held)
+	c.restoreConcurrent(&held)
 	e.incidents.cases = []*incidentCase{c}
 	stated := map[string]float64{}
 	for _, in := range e.Live() {
@@ -97,7 +97,7 @@ func TestASecondIncidentHasOneConfidence(t *testing.T) {
 	if stated["inc-2"] != 0.8 {
 		t.Errorf("while it lasts: %v, want 0.8", stated)
 	}
-	e.incidents.endBeside(c, "recovered", 1)
+	e.incidents.endConcurrent(c, "recovered", 1)
 	if last := e.incidents.out.Incidents; len(last) != 1 || last[0].Root.Confidence != 0.8 || last[0].Revision != 3 {
 		t.Errorf("at its end: %+v", last)
 	}

@@ -22,18 +22,18 @@ type signals struct {
 // signal is something wrong that a risk's signature heeds: a finding, a state
 // that is a bad one, or an event.
 type signal struct {
-	series telemetry.Series // of an event, its name stands for the metric
-	kind   signalKind
-	shape  telemetry.Shape // of a finding
-	text   string          // of an event
-	since  telemetry.Time  // the grid in which it was first seen
-	last   telemetry.Time  // in which it was last seen
-	onset  telemetry.Interval
-	before float64
-	now    float64
-	first  float64 // of a step: its value when it was first seen; of one apart, how far then
-	beside float64 // of one apart: its usual distance from the median of its siblings
-	apart  float64 // and how much larger that is now
+	series        telemetry.Series // of an event, its name stands for the metric
+	kind          signalKind
+	shape         telemetry.Shape // of a finding
+	text          string          // of an event
+	since         telemetry.Time  // the grid in which it was first seen
+	last          telemetry.Time  // in which it was last seen
+	onset         telemetry.Interval
+	before        float64
+	now           float64
+	first         float64 // of a step: its value when it was first seen; of one apart, how far then
+	usualDistance float64 // of one apart: its usual distance from the median of its siblings
+	apart         float64 // and how much larger that is now
 	// sampled is when the first sample of a gauge was taken that shows it, and again is
 	// set when a later one does.
 	sampled telemetry.Time
@@ -77,18 +77,18 @@ func (s *signal) certain(grid telemetry.Duration) bool {
 
 // heeded is what the signatures of risks look at.
 type heeded struct {
-	metrics  []telemetry.MetricName // in order
-	events   []string
-	slots    []int                      // of the window, whose metric is a state among metrics
-	gauges   []gauge                    // of the window, that a precursor reads
-	foretell []foretold                 // what precursors read
-	links    []int                      // of the window, states and counters of links
-	falls    bool                       // links are looked at
-	ups      []telemetry.MetricName     // states that are good while they are not 0
-	scanned  int                        // slots looked at
-	beside   map[telemetry.Series][]int // of gauges that moved: their siblings, as of drawn
-	drawn    drawing
-	known    bool
+	metrics    []telemetry.MetricName // in order
+	events     []string
+	slots      []int                      // of the window, whose metric is a state among metrics
+	gauges     []gauge                    // of the window, that a precursor reads
+	precursors []precursorReading         // what precursors read
+	links      []int                      // of the window, states and counters of links
+	falls      bool                       // links are looked at
+	ups        []telemetry.MetricName     // states that are good while they are not 0
+	scanned    int                        // slots looked at
+	siblingsOf map[telemetry.Series][]int // of gauges that moved: their siblings, as of drawn
+	drawn      drawing
+	known      bool
 }
 
 // heed finds out what the signatures look at.
@@ -97,17 +97,17 @@ func (e *signals) heed() *heeded {
 	if !h.known {
 		for i := range e.cfg.Signatures {
 			s := &e.cfg.Signatures[i]
-			for _, c := range s.Foretells() {
+			for _, c := range s.PrecursorFeatures() {
 				if c.OfLinks() {
 					h.falls = true
 					continue
 				}
-				f := foretold{metric: c.Reading.Metric, kind: stepSignal}
+				f := precursorReading{metric: c.Reading.Metric, kind: stepSignal}
 				if c.Reading.Take == explain.TakePeers {
 					f.kind, f.load, f.feature = apartSignal, s.Precursor.Load, c
 				}
-				if !slices.Contains(h.foretell, f) {
-					h.foretell = append(h.foretell, f)
+				if !slices.Contains(h.precursors, f) {
+					h.precursors = append(h.precursors, f)
 				}
 			}
 			if s.Expect != explain.ExpectRisk {
@@ -142,7 +142,7 @@ func (e *signals) heed() *heeded {
 		if h.falls && (m.Name == metricUp || m.Name == metricDowns) {
 			h.links = append(h.links, h.scanned)
 		}
-		for _, f := range h.foretell {
+		for _, f := range h.precursors {
 			if f.metric == m.Name {
 				h.gauges = append(h.gauges, gauge{h.scanned, f})
 			}
@@ -277,7 +277,7 @@ func codeSignal(c *snapshot.Codec, s *signal) {
 	c.F64(&s.before)
 	c.F64(&s.now)
 	c.F64(&s.first)
-	c.F64(&s.beside)
+	c.F64(&s.usualDistance)
 	c.F64(&s.apart)
 	c.Time(&s.sampled)
 	c.Bool(&s.again)

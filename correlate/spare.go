@@ -46,7 +46,7 @@ func (e *costs) maintenance(ev *telemetry.Event) {
 func (e *costs) fileSpare(g telemetry.Time) {
 	s := &e.spare
 	counted := s.at == e.graph.Generation()+1 && !s.stale
-	if counted && g.Sub(s.filed) < filedWithin*e.cfg.Grid || s.filed == 0 && len(e.roll.tenants) == 0 {
+	if counted && g.Sub(s.filed) < filedWithin*e.cfg.Grid || s.filed == 0 && len(e.roll.running) == 0 {
 		return
 	}
 	if s.filed != 0 {
@@ -82,7 +82,7 @@ func (e *costs) countSpare(s *spare) {
 			}
 		}
 		switch {
-		case e.lies(node, e.spare.maintained):
+		case e.containedIn(node, e.spare.maintained):
 			s.drained += free
 		case free < len(gpus):
 			s.fragmented += free
@@ -95,8 +95,8 @@ func (e *costs) countSpare(s *spare) {
 // taken lists the GPUs that jobs have, in identity order.
 func (e *roll) taken() []telemetry.Entity {
 	var out []telemetry.Entity
-	for i := range e.tenants {
-		out = append(out, e.gpusOf(e.tenants[i].job)...)
+	for i := range e.running {
+		out = append(out, e.gpusOf(e.running[i].job)...)
 	}
 	slices.SortFunc(out, telemetry.Entity.Compare)
 	return slices.Compact(out)

@@ -19,11 +19,11 @@ func (e *caseBook) candidates(ev *explain.Evidence) []explain.Candidate {
 	for i := range cands {
 		cands[i].In, _ = e.graph.Container(cands[i].Entity)
 		cands[i].Above = e.graph.Above(cands[i].Entity)
-		cands[i].Stands = e.standing(cands[i].Entity, ev.Job)
+		cands[i].AlsoNamed = e.sureSignature(cands[i].Entity, ev.Job)
 		e.examiner.gauged(&cands[i])
 		e.examiner.cut(&cands[i], ev.From)
 	}
-	accuse(ev, explain.Odd(cands))
+	addSuspects(ev, explain.Anomalies(cands))
 	return cands
 }
 
@@ -36,7 +36,7 @@ func (e *examiner) gauged(c *explain.Candidate) {
 			continue
 		}
 		for k := range e.cfg.Signatures {
-			feature := s.foretells(&e.cfg.Signatures[k])
+			feature := s.precursorFeature(&e.cfg.Signatures[k])
 			if feature == nil {
 				continue
 			}
@@ -60,7 +60,7 @@ func (e *examiner) cut(c *explain.Candidate, since telemetry.Time) {
 			continue
 		}
 		for k := range e.cfg.Signatures {
-			if feature := s.foretells(&e.cfg.Signatures[k]); feature != nil && feature.Reading == nil {
+			if feature := s.precursorFeature(&e.cfg.Signatures[k]); feature != nil && feature.Reading == nil {
 				c.Values[feature.Key()] = max(c.Values[feature.Key()], s.now)
 			}
 		}
@@ -78,9 +78,9 @@ func (e *caseBook) study(ev *explain.Evidence, g telemetry.Time) []explain.Answe
 	return slices.Clone(ev.Answers[:min(keepAnswers, len(ev.Answers))])
 }
 
-// standing is the signature that an open case of another job names at an
+// sureSignature is the signature that an open case of another job names at an
 // entity, if it is sure of it.
-func (e *caseBook) standing(x, job telemetry.Entity) string {
+func (e *caseBook) sureSignature(x, job telemetry.Entity) string {
 	for _, c := range e.cases {
 		if r := &c.incident.Root; c.job != job && !c.well && c.judged != 0 && r.Entity == x && r.Confidence >= sure && r.Signature != explain.Unknown {
 			return r.Signature

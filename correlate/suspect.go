@@ -14,12 +14,12 @@ const (
 	// leastWaiting is the waiting, in seconds per second, below which an end is
 	// not suspected.
 	leastWaiting = 0.02
-	// findingSuspicion is what a finding makes of an entity that shows nothing
+	// findingWeight is what a finding makes of an entity that shows nothing
 	// else, and jobSuspicion what a job is suspected of in any case.
-	findingSuspicion = 0.2
-	jobSuspicion     = 0.05
-	// firstSuspicion is the weight of being the first that failed or fell behind.
-	firstSuspicion = 0.35
+	findingWeight = 0.2
+	jobWeight     = 0.05
+	// firstWeight is the weight of being the first that failed or fell behind.
+	firstWeight = 0.35
 )
 
 // suspect finds what "unknown" points to: the ends where most of the job's
@@ -29,17 +29,17 @@ func (e *examiner) suspect(ev *explain.Evidence) {
 	var all []explain.Suspect
 	if f := ev.Fabric; f != nil {
 		for i, b := range f.Blame.At {
-			if share := f.Blame.Share(i) / 2; b > leastWaiting && share > jobSuspicion {
-				all = append(all, explain.Suspect{Entity: f.Now.Map.Ends[i].Entity, Domain: telemetry.Network, Suspicion: share})
+			if share := f.Blame.Share(i) / 2; b > leastWaiting && share > jobWeight {
+				all = append(all, explain.Suspect{Entity: f.Now.Map.Ends[i].Entity, Domain: telemetry.Network, Weight: share})
 			}
 		}
 	}
 	if f := ev.First; f != nil {
-		all = append(all, explain.Suspect{Entity: f.Accused(), Domain: telemetry.Computing, Suspicion: firstSuspicion})
+		all = append(all, explain.Suspect{Entity: f.Suspect(), Domain: telemetry.Computing, Weight: firstWeight})
 	}
 	if ev.Symptoms != nil {
 		for _, s := range ev.Symptoms.Strongest() {
-			if s.Suspicion > jobSuspicion {
+			if s.Weight > jobWeight {
 				all = append(all, s)
 			}
 		}
@@ -49,15 +49,15 @@ func (e *examiner) suspect(ev *explain.Evidence) {
 			all = append(all, s)
 		}
 	}
-	accuse(ev, append(all, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Suspicion: jobSuspicion}))
+	addSuspects(ev, append(all, explain.Suspect{Entity: ev.Job, Domain: telemetry.Software, Weight: jobWeight}))
 }
 
-// accuse adds suspects to those of the evidence: of an entity named twice the entry
+// addSuspects adds suspects to those of the evidence: of an entity named twice the entry
 // with the larger weight stays, and the largest comes first.
-func accuse(ev *explain.Evidence, more []explain.Suspect) {
+func addSuspects(ev *explain.Evidence, more []explain.Suspect) {
 	all := append(slices.Clone(ev.Suspects), more...)
 	slices.SortStableFunc(all, func(a, b explain.Suspect) int {
-		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), a.Entity.Compare(b.Entity))
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), a.Entity.Compare(b.Entity))
 	})
 	ev.Suspects = ev.Suspects[:0:0]
 	for _, s := range all {
@@ -74,12 +74,12 @@ func (e *examiner) suspectFinding(ev *explain.Evidence) (found explain.Suspect, 
 	since := ev.Degradation.Onset.Earliest.Add(-suspectBefore)
 	e.detect.Active(e.window, func(f *detect.Finding) {
 		m := e.metricOf(f)
-		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.lies(f.Series.Entity, ev.Nodes) {
+		if f.Score <= worst || f.Onset.Latest < since || m == nil || m.Rise == telemetry.Neutral || !e.containedIn(f.Series.Entity, ev.Nodes) {
 			return
 		}
 		if (f.Now > f.Before) == (m.Rise == telemetry.Worse) {
 			worst = f.Score
-			found, ok = explain.Suspect{Entity: f.Series.Entity, Metric: m.Name, Domain: m.Domain, Suspicion: findingSuspicion}, true
+			found, ok = explain.Suspect{Entity: f.Series.Entity, Metric: m.Name, Domain: m.Domain, Weight: findingWeight}, true
 		}
 	})
 	return found, ok
@@ -106,19 +106,19 @@ func (c *incidentCase) restarted(h *jobs.Degradation) bool {
 // to others, and show nothing of it any more.
 const whyFor = telemetry.Duration(60e9)
 
-// toldAfter is how long after the last slow step its cause is searched for: the
+// reportsWithin is how long after the last slow step its cause is searched for: the
 // reports of slow sources come within that time.
-const toldAfter = telemetry.Duration(30e9)
+const reportsWithin = telemetry.Duration(30e9)
 
 // recovers reports whether the last slow step of a job is too far back for the
 // present evidence to show why: the window forgets the degradation from its front,
 // and what is left of it is the end, in which the cause may be gone.
 func (c *incidentCase) recovers(h *jobs.Degradation, g telemetry.Time) bool {
-	return c.judged != 0 && h.State == jobs.Slow && g.Sub(h.End(g)) > toldAfter
+	return c.judged != 0 && h.State == jobs.Slow && g.Sub(h.End(g)) > reportsWithin
 }
 
-// settled reports whether a job failed too long ago for the present evidence to
+// failedLongAgo reports whether a job failed too long ago for the present evidence to
 // show why.
-func (c *incidentCase) settled(h *jobs.Degradation, g telemetry.Time) bool {
+func (c *incidentCase) failedLongAgo(h *jobs.Degradation, g telemetry.Time) bool {
 	return c.judged != 0 && h.State == jobs.Failed && c.impact.State == jobs.Failed.String() && g.Sub(h.Since) > whyFor
 }

@@ -64,12 +64,12 @@ func (e *sight) readings() *symptom.Plan {
 // coupled to.
 func (e *examiner) keepSymptoms(c *incidentCase, span fabric.Span) {
 	s := e.survey(c.job, e.nodes(c.job))
-	c.standing = symptom.Keep(e.readings().Read(s, e.symptomSource(), symptom.Span(span), false))
+	c.dependencies = symptom.Keep(e.readings().Read(s, e.symptomSource(), symptom.Span(span), false))
 }
 
 // symptoms compares the state during a degradation with the state before it.
 func (e *examiner) symptoms(c *incidentCase, h *jobs.Degradation, span fabric.Span) *symptom.Contrast {
-	if c.standing == nil {
+	if c.dependencies == nil {
 		return nil
 	}
 	s, p := e.survey(c.job, c.nodes), e.readings()
@@ -78,7 +78,7 @@ func (e *examiner) symptoms(c *incidentCase, h *jobs.Degradation, span fabric.Sp
 	if now, ok := h.Now(); ok && h.Expected > 0 {
 		degradation.Slowdown, degradation.Excess = now/h.Expected, now-h.Expected
 	}
-	return symptom.Compare(p.Read(s, e.symptomSource(), degradation.Span, true), c.standing.On(p, s), degradation)
+	return symptom.Compare(p.Read(s, e.symptomSource(), degradation.Span, true), c.dependencies.On(p, s), degradation)
 }
 
 const (

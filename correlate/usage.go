@@ -77,26 +77,26 @@ func (l *spent) snapshot(c *snapshot.Codec) {
 // fileUsage files the GPU-seconds of the jobs whose turn it is, and those of
 // the GPUs without a job.
 func (e *costs) fileUsage(g telemetry.Time) {
-	n := (len(e.roll.tenants) + filedWithin - 1) / filedWithin
-	at, found := slices.BinarySearchFunc(e.roll.tenants, e.turn, tenant.compare)
+	n := (len(e.roll.running) + filedWithin - 1) / filedWithin
+	at, found := slices.BinarySearchFunc(e.roll.running, e.turn, runningJob.compare)
 	if found {
 		at++
 	}
 	for range n {
-		if at >= len(e.roll.tenants) {
+		if at >= len(e.roll.running) {
 			at = 0
 		}
-		if t := &e.roll.tenants[at]; g.Sub(t.filed) >= filedAfter*e.cfg.Grid {
+		if t := &e.roll.running[at]; g.Sub(t.filed) >= filedAfter*e.cfg.Grid {
 			e.fileJob(t, g)
 		}
-		e.turn = e.roll.tenants[at].job
+		e.turn = e.roll.running[at].job
 		at++
 	}
 	e.fileSpare(g)
 }
 
 // fileJob files what a job's GPUs did since they were last filed.
-func (e *costs) fileJob(t *tenant, g telemetry.Time) {
+func (e *costs) fileJob(t *runningJob, g telemetry.Time) {
 	j := e.book.Job(t.job)
 	to, told := e.until(t, j, g)
 	if to <= t.filed {
@@ -106,18 +106,18 @@ func (e *costs) fileJob(t *tenant, g telemetry.Time) {
 	if told {
 		e.work(&w, t, j, to)
 	} else {
-		w.Untold = to.Sub(t.filed).Seconds()
+		w.Unreported = to.Sub(t.filed).Seconds()
 	}
 	tally := attribute.Split(&w)
 	e.usage.Add(t.job, t.filed, to, &tally)
 	t.filed = to
 }
 
-// fileRest files all that is left of a job that is over.
-func (e *costs) fileRest(t *tenant, g telemetry.Time) {
+// fileRemainder files all that is left of a job that is over.
+func (e *costs) fileRemainder(t *runningJob, g telemetry.Time) {
 	e.fileJob(t, g)
 	if g > t.filed {
-		tally := attribute.Split(&attribute.Work{GPUs: t.gpus, MFU: -1, Reported: -1, Mix: attribute.UnknownMix(), Untold: g.Sub(t.filed).Seconds()})
+		tally := attribute.Split(&attribute.Work{GPUs: t.gpus, MFU: -1, Reported: -1, Mix: attribute.UnknownMix(), Unreported: g.Sub(t.filed).Seconds()})
 		e.usage.Add(t.job, t.filed, g, &tally)
 	}
 	e.forget(t.job)
@@ -125,7 +125,7 @@ func (e *costs) fileRest(t *tenant, g telemetry.Time) {
 
 // until returns up to when a job's GPU-seconds can be filed, and whether its steps
 // show how they were spent.
-func (e *costs) until(t *tenant, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
+func (e *costs) until(t *runningJob, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
 	if j == nil || j.LastEnd == 0 {
 		return g, false
 	}
@@ -165,13 +165,13 @@ func failed(j *jobs.Job) bool {
 func stalled(j *jobs.Job) bool { return j.Degradation != nil && j.Degradation.State == jobs.Stalled }
 
 // work records what a job did since it was last filed.
-func (e *costs) work(w *attribute.Work, t *tenant, j *jobs.Job, to telemetry.Time) {
-	s := e.stretch(t, j, to)
+func (e *costs) work(w *attribute.Work, t *runningJob, j *jobs.Job, to telemetry.Time) {
+	s := e.interval(t, j, to)
 	last := s.steps(w, e.incidents.expect(w, j))
 	if tail := to.Sub(last).Seconds(); failed(j) || stalled(j) {
 		w.Down += tail
 	} else {
-		w.Untold += tail
+		w.Unreported += tail
 	}
 	t.again(w, j)
 	if w.Steps == 0 {
@@ -217,7 +217,7 @@ func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 			return 0
 		}
 		w.Cause = attribute.PartOf(a.Cause)
-		if b := e.cases[i].beside; b.told() && b.account != nil {
+		if b := e.cases[i].concurrent; b.isPublished() && b.account != nil {
 			w.Other, w.OtherShare = attribute.PartOf(b.account.Cause), b.share()
 		}
 	}
@@ -225,7 +225,7 @@ func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 }
 
 // utilisation reads a job's model FLOPs utilisation in a job interval.
-func (e *costs) utilisation(w *attribute.Work, s *stretch) {
+func (e *costs) utilisation(w *attribute.Work, s *jobInterval) {
 	reported := e.weighed(s, metricMFU)
 	tokens := e.weighed(s, metricTokens)
 	if reported > 1 {

@@ -59,11 +59,11 @@ func (e *examiner) keepUsual(g telemetry.Time) {
 
 // keepFormer stores the baseline of a case whose job is well again.
 func (e *examiner) keepFormer(c *incidentCase, h *jobs.Degradation, g telemetry.Time) {
-	if c.standing == nil {
+	if c.dependencies == nil {
 		return
 	}
 	e.usual = append(slices.DeleteFunc(e.usual, formerOf(c.job)), usualState{at: floor(h.Onset.Earliest, e.cfg.Grid), until: h.End(g), before: c.before,
-		jobs: []*incidentCase{{job: c.job, hosts: c.hosts, standing: c.standing, saves: c.saves, told: c.told}}})
+		jobs: []*incidentCase{{job: c.job, hosts: c.hosts, dependencies: c.dependencies, saves: c.saves, reportedWork: c.reportedWork}}})
 }
 
 // formerOf reports of a state whether it is of an earlier degradation of a job.

@@ -51,7 +51,7 @@ func (e *Engine) Jobs() []JobView {
 	for _, j := range e.sight.book.Jobs() {
 		all = append(all, j.Entity)
 	}
-	for _, t := range e.roll.tenants {
+	for _, t := range e.roll.running {
 		all = append(all, t.job)
 	}
 	out := []JobView{}
@@ -68,7 +68,7 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 		v.GPUs = e.sight.gpus(job, nodes)
 	}
 	if i, ok := e.incidents.find(job); ok {
-		if lead := e.incidents.leader(e.incidents.cases[i]); lead.published.Revision > 0 {
+		if lead := e.incidents.primary(e.incidents.cases[i]); lead.published.Revision > 0 {
 			v.Incidents = append(v.Incidents, lead.incident.ID)
 		}
 	}
@@ -146,7 +146,7 @@ func (e *Engine) Live() []explain.Incident {
 		next.Revision = lead.published.Revision
 		for _, m := range e.incidents.members(lead) {
 			next.Updated = max(next.Updated, m.incident.Updated)
-			if b := m.beside; b != nil && b.published.Revision > 0 {
+			if b := m.concurrent; b != nil && b.published.Revision > 0 {
 				second := b.incident.Placed()
 				second.Revision = b.published.Revision
 				out = append(out, second)

@@ -29,8 +29,8 @@ type Claim struct {
 	From uint64 `json:"from,omitempty"`
 	// Whole states that nothing was published before: all since From counts.
 	Whole bool `json:"whole,omitempty"`
-	// Held are the newest published revisions that the engine continues.
-	Held []explain.Incident `json:"held,omitempty"`
+	// Incidents are the newest published revisions that the engine continues.
+	Incidents []explain.Incident `json:"held,omitempty"`
 	// Renews is set instead of the three above in a claim that only repeats the
 	// one of that digest, so that the log does not forget it.
 	Renews string `json:"renews,omitempty"`
@@ -38,8 +38,8 @@ type Claim struct {
 
 // Limits of the content of Held; more is a mistake, and must not reach a sum.
 const (
-	maxHeldSeconds = 1e9
-	maxHeldLoss    = 1e15
+	maxIncidentSeconds = 1e9
+	maxIncidentLoss    = 1e15
 )
 
 // Validate reports what is wrong with a claim.
@@ -47,15 +47,15 @@ func (c *Claim) Validate() error {
 	switch {
 	case c.Engine == "":
 		return errors.New("claim: no engine version")
-	case c.Renews != "" && (c.Over != "" || c.Whole || len(c.Held) > 0):
+	case c.Renews != "" && (c.Over != "" || c.Whole || len(c.Incidents) > 0):
 		return errors.New("claim: renews one and is another")
-	case c.Whole && len(c.Held) > 0:
+	case c.Whole && len(c.Incidents) > 0:
 		return errors.New("claim: nothing was published before, and yet incidents are held")
 	}
 	seen := map[string]bool{}
-	for i := range c.Held {
-		in := &c.Held[i]
-		if err := heldSound(in); err != nil {
+	for i := range c.Incidents {
+		in := &c.Incidents[i]
+		if err := incidentSound(in); err != nil {
 			return fmt.Errorf("claim: held incident %d, %.40q: %w", i, in.ID, err)
 		}
 		if seen[in.ID] {
@@ -66,7 +66,7 @@ func (c *Claim) Validate() error {
 	return nil
 }
 
-func heldSound(in *explain.Incident) error {
+func incidentSound(in *explain.Incident) error {
 	switch {
 	case in.ID == "" || in.Revision < 1:
 		return errors.New("no id or no revision")
@@ -77,11 +77,11 @@ func heldSound(in *explain.Incident) error {
 		if err := j.Job.Validate(); err != nil {
 			return err
 		}
-		if !(j.GPUSecondsLost >= 0 && j.GPUSecondsLost <= maxHeldLoss) {
+		if !(j.GPUSecondsLost >= 0 && j.GPUSecondsLost <= maxIncidentLoss) {
 			return fmt.Errorf("%s lost %g GPU-seconds", j.Job, j.GPUSecondsLost)
 		}
 		for _, x := range []*float64{j.Before, j.Now, j.Expected} {
-			if x != nil && !(*x > 0 && *x <= maxHeldSeconds) {
+			if x != nil && !(*x > 0 && *x <= maxIncidentSeconds) {
 				return fmt.Errorf("step of %s: %g s", j.Job, *x)
 			}
 		}
@@ -124,8 +124,8 @@ type Reign struct {
 	// Guessed states that the claim replaced one that is not in the log any more: a
 	// renewal of another one takes precedence.
 	Guessed bool `json:"guessed"`
-	// Heard is the position of the claim or of its last renewal.
-	Heard uint64 `json:"heard"`
+	// Position is the position of the claim or of its last renewal.
+	Position uint64 `json:"heard"`
 }
 
 // Reign returns the claim in force after the last record applied.
@@ -151,28 +151,28 @@ func (r *Runner) claimed(record *telemetry.Config) {
 	}
 	known := r.reign.Digest != ""
 	next := Reign{Digest: hex.EncodeToString(record.Digest[:]), Engine: c.Engine, Rules: c.Rules, Replica: c.Replica, From: c.From, Whole: c.Whole,
-		Since: r.position, Guessed: !known && c.Over != "", Heard: r.position}
+		Since: r.position, Guessed: !known && c.Over != "", Position: r.position}
 	switch {
 	case c.Renews != "" && c.Renews == r.reign.Digest:
-		r.reign.Guessed, r.reign.Heard = false, r.position
+		r.reign.Guessed, r.reign.Position = false, r.position
 	case c.Renews != "" && (!known || r.reign.Guessed):
 		next.Digest, next.From, next.Whole, next.Since = c.Renews, 0, false, 0
 		r.reign = next
 	case c.Renews != "":
 		// by one who has not read yet that it was replaced
-	case !known, c.Over == r.reign.Digest, c.Over == "" && c.From > r.reign.Heard:
+	case !known, c.Over == r.reign.Digest, c.Over == "" && c.From > r.reign.Position:
 		// The last is by one who began behind the last renewal of the claim in
 		// force.
 		r.reign = next
 		if r.Names(next) && !c.Whole {
-			r.inherit(c.Held, record.Digest)
+			r.warmStart(c.Incidents, record.Digest)
 		}
 	}
 }
 
-// inherit continues what was published by others: a new chain begins.
-func (r *Runner) inherit(held []explain.Incident, digest [sha256.Size]byte) {
-	r.machine.Inherit(held)
+// warmStart continues what was published by others: a new chain begins.
+func (r *Runner) warmStart(held []explain.Incident, digest [sha256.Size]byte) {
+	r.machine.WarmStart(held)
 	r.digest, r.latest = digest, map[string]*explain.Incident{}
 	for i := range held {
 		in := keep(held[i])

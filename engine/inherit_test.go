@@ -80,7 +80,7 @@ func (ref reference) relieve(t *testing.T, from, n int) relieved {
 	}
 	r.log = append(r.log, ref.Log[from:n]...)
 	r.claim = len(r.log)
-	r.log = append(append(r.log, claimRecord(t, engine.Claim{Held: r.held})), ref.Log[n:]...)
+	r.log = append(append(r.log, claimRecord(t, engine.Claim{Incidents: r.held})), ref.Log[n:]...)
 	before, err := enginetest.Play(r.log[:r.claim], 1)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestI5WhatEndedUnseenIsResolved(t *testing.T) {
 		}
 		r := ref.relieve(t, from, n)
 		r.held = newest(revisions(t, held.Published))
-		r.log[r.claim] = claimRecord(t, engine.Claim{Held: r.held})
+		r.log[r.claim] = claimRecord(t, engine.Claim{Incidents: r.held})
 		played, err := enginetest.Play(r.log, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -252,7 +252,7 @@ func quiet(seconds int, begin ...telemetry.Record) []telemetry.Record {
 }
 
 func TestI5WhoIsNotHeardOfWithinTheHorizonIsOver(t *testing.T) {
-	claim := claimRecord(t, engine.Claim{Held: []explain.Incident{ghost("slow")}})
+	claim := claimRecord(t, engine.Claim{Incidents: []explain.Incident{ghost("slow")}})
 	played, err := enginetest.Play(quiet(1000, claim), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestI5AStalledJobThatHasItsPlaceStaysOpen(t *testing.T) {
 	held := ghost("stalled")
 	place := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{From: held.Root.Entity,
 		To: telemetry.Entity{Kind: telemetry.Node, Name: "h1"}, Relation: telemetry.Runs, Source: "slurm"}}
-	played, err := enginetest.Play(quiet(1200, place, claimRecord(t, engine.Claim{Held: []explain.Incident{held}})), 1)
+	played, err := enginetest.Play(quiet(1200, place, claimRecord(t, engine.Claim{Incidents: []explain.Incident{held}})), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestI5AStalledJobThatHasItsPlaceStaysOpen(t *testing.T) {
 func TestI5AnIncidentOfNoJobIsOver(t *testing.T) {
 	held := ghost("slow")
 	held.Impact.Jobs = nil
-	played, err := enginetest.Play(quiet(3, claimRecord(t, engine.Claim{Held: []explain.Incident{held}})), 1)
+	played, err := enginetest.Play(quiet(3, claimRecord(t, engine.Claim{Incidents: []explain.Incident{held}})), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestI5TheSameTroubleIsOpenedAgain(t *testing.T) {
 		recovered, at := "recovered", held.Opened.Add(-60e9)
 		held.ID, held.Revision, held.Opened = "inc-00000000000000bb", 7, held.Opened.Add(-300e9)
 		held.State, held.Resolution, held.Resolved, held.Updated = explain.StateResolved, &recovered, &at, at
-		log := slices.Concat(ref.Log[:n], []telemetry.Record{claimRecord(t, engine.Claim{Held: []explain.Incident{held}})}, ref.Log[n:])
+		log := slices.Concat(ref.Log[:n], []telemetry.Record{claimRecord(t, engine.Claim{Incidents: []explain.Incident{held}})}, ref.Log[n:])
 		played, err := enginetest.Play(log, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -319,13 +319,13 @@ func TestI5TheSameTroubleIsOpenedAgain(t *testing.T) {
 func TestI5AnotherRunnersClaimIsOnlyNoted(t *testing.T) {
 	onEach(t, func(t *testing.T, ref reference) {
 		n := ref.part(0.6)
-		other := claimRecord(t, engine.Claim{Engine: "9.9.9", Rules: "x", Replica: "b", Held: []explain.Incident{ghost("slow")}})
+		other := claimRecord(t, engine.Claim{Engine: "9.9.9", Rules: "x", Replica: "b", Incidents: []explain.Incident{ghost("slow")}})
 		played, err := enginetest.Play(slices.Concat(ref.Log[:n], []telemetry.Record{other}, ref.Log[n:]), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ref.equal(t, played)
-		if g := played.Runner.Reign(); g.Engine != "9.9.9" || g.Replica != "b" || played.Runner.Names(g) || g.Heard != uint64(n+1) {
+		if g := played.Runner.Reign(); g.Engine != "9.9.9" || g.Replica != "b" || played.Runner.Names(g) || g.Position != uint64(n+1) {
 			t.Errorf("reign %+v", g)
 		}
 	})
@@ -368,7 +368,7 @@ func TestTheFirstOfTwoClaimsStands(t *testing.T) {
 // means the same, and an engine that restores it goes on.
 func FuzzParseClaim(f *testing.F) {
 	held := ghost("slow")
-	for _, c := range []engine.Claim{{Engine: correlate.Version, Held: []explain.Incident{held}}, {Engine: "2", Whole: true, From: 7}, {Engine: "1", Renews: "ab"}} {
+	for _, c := range []engine.Claim{{Engine: correlate.Version, Incidents: []explain.Incident{held}}, {Engine: "2", Whole: true, From: 7}, {Engine: "1", Renews: "ab"}} {
 		config, err := c.Config(0)
 		if err != nil {
 			f.Fatal(err)

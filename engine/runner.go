@@ -31,8 +31,8 @@ type machine interface {
 	// changed, in the order in which they are published. The slice is valid
 	// until the next Step.
 	Step(r *telemetry.Record) []explain.Incident
-	// Inherit gives it the incidents that others published, from the next tick on.
-	Inherit(held []explain.Incident)
+	// WarmStart gives it the incidents that others published, from the next tick on.
+	WarmStart(held []explain.Incident)
 	// Snapshot hands its state to sink piece by piece.
 	Snapshot(sink func([]byte))
 	Restore(body []byte) error

@@ -22,7 +22,7 @@ type clockwork struct {
 	held    []explain.Incident // as inherited; no part of a snapshot
 }
 
-func (c *clockwork) Inherit(held []explain.Incident) { c.held = held }
+func (c *clockwork) WarmStart(held []explain.Incident) { c.held = held }
 
 func (c *clockwork) Step(r *telemetry.Record) []explain.Incident {
 	c.scratch = c.scratch[:0]

@@ -102,7 +102,7 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 			r.fail(s.at.precursor, "precursor: no feature %q", name)
 		}
 	}
-	for _, c := range s.Foretells() {
+	for _, c := range s.PrecursorFeatures() {
 		x := c.Reading
 		switch {
 		case c.OfLinks():

@@ -22,7 +22,7 @@ func budgets(t testing.TB, works ...attribute.Work) attribute.Budgets {
 	at := noon.Add(-hour)
 	for i := range works {
 		w := &works[i]
-		end := at.Add(telemetry.Duration((w.Untold + w.Down + w.Redone + w.Saving + w.Base + w.Excess) * 1e9))
+		end := at.Add(telemetry.Duration((w.Unreported + w.Down + w.Redone + w.Saving + w.Base + w.Excess) * 1e9))
 		tally := attribute.Split(w)
 		u.Add(train, at, end, &tally)
 		at = end
@@ -173,7 +173,7 @@ func TestWhatIsNotSeenIsUnexplained(t *testing.T) {
 			t.Errorf("%s: %v is unexplained", name, b.Unexplained.GPUSeconds)
 		}
 	}
-	b := filed(t, attribute.Work{GPUs: 8, Untold: 60, MFU: -1, Reported: -1, Mix: attribute.UnknownMix()})
+	b := filed(t, attribute.Work{GPUs: 8, Unreported: 60, MFU: -1, Reported: -1, Mix: attribute.UnknownMix()})
 	sums(t, b)
 	equal(t, "nothing known", b.Unexplained.Share, 1)
 	is(t, b, attribute.Restarts, -1)
@@ -190,7 +190,7 @@ func anyWork(rnd *rand.Rand) attribute.Work {
 		}
 		return rnd.Float64()
 	}
-	return attribute.Work{GPUs: 1 + rnd.IntN(4096), Untold: 60 * rnd.Float64(), Down: 60 * rnd.Float64(), Saving: 10 * rnd.Float64(), Redone: 20 * rnd.Float64(), Base: 600 * rnd.Float64(), Excess: float64(rnd.IntN(2)) * 100 * rnd.Float64(),
+	return attribute.Work{GPUs: 1 + rnd.IntN(4096), Unreported: 60 * rnd.Float64(), Down: 60 * rnd.Float64(), Saving: 10 * rnd.Float64(), Redone: 20 * rnd.Float64(), Base: 600 * rnd.Float64(), Excess: float64(rnd.IntN(2)) * 100 * rnd.Float64(),
 		Cause: attribute.Part(rnd.IntN(7)), Other: attribute.Part(rnd.IntN(7)), OtherShare: rnd.Float64(), MFU: x(), Reported: x(), Steps: 1,
 		Mix: attribute.Mix{Checkpoint: x(), Input: x(), Compute: x(), Wait: x(), Transfer: x(), Heat: x(), Brake: x(), Clock: x(), Tensor: x(), DRAM: x()}}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Dose is the explained fraction: how much of a job's loss a root explains.
-type Dose struct {
+// Explained is the explained fraction: how much of a job's loss a root explains.
+type Explained struct {
 	Domain telemetry.Domain // the root's
 	// Explains is the part of the loss that there would be if this root were the
 	// only one, 0 to 1.
@@ -28,7 +28,7 @@ const maxSharing = 10
 // shares; no root gets more than it explains alone.
 //
 // Of more than ten roots the ten largest share, the others get nothing.
-func Shares(doses []Dose) []float64 {
+func Shares(doses []Explained) []float64 {
 	out := make([]float64, len(doses))
 	largest := make([]int, len(doses))
 	for i := range largest {
@@ -68,7 +68,7 @@ func orders(n int) []float64 {
 }
 
 // together is what a set of roots explains.
-func together(doses []Dose, roots []int, of int) float64 {
+func together(doses []Explained, roots []int, of int) float64 {
 	late, stuck := 0.0, 0.0
 	for i, root := range roots {
 		d := doses[root]

@@ -8,22 +8,22 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-func dose(d telemetry.Domain, x float64) attribute.Dose {
-	return attribute.Dose{Domain: d, Explains: x}
+func dose(d telemetry.Domain, x float64) attribute.Explained {
+	return attribute.Explained{Domain: d, Explains: x}
 }
 
 // TestSharesOfTwoRoots, by hand.
 func TestSharesOfTwoRoots(t *testing.T) {
 	for name, c := range map[string]struct {
-		doses []attribute.Dose
+		doses []attribute.Explained
 		want  []float64
 	}{
-		"alone":                               {[]attribute.Dose{dose(telemetry.Network, 0.9)}, []float64{0.9}},
-		"two as late as each other":           {[]attribute.Dose{dose(telemetry.Cooling, 1), dose(telemetry.Computing, 1)}, []float64{0.5, 0.5}},
-		"one later":                           {[]attribute.Dose{dose(telemetry.Cooling, 1), dose(telemetry.Computing, 0.4)}, []float64{0.8, 0.2}},
-		"late, and then slow to send":         {[]attribute.Dose{dose(telemetry.Cooling, 0.6), dose(telemetry.Network, 0.4)}, []float64{0.6, 0.4}},
-		"both explain more than there is":     {[]attribute.Dose{dose(telemetry.Cooling, 0.8), dose(telemetry.Network, 0.8)}, []float64{0.5, 0.5}},
-		"nothing explained is nothing shared": {[]attribute.Dose{dose(telemetry.Cooling, 0), dose(telemetry.Network, 0)}, []float64{0, 0}},
+		"alone":                               {[]attribute.Explained{dose(telemetry.Network, 0.9)}, []float64{0.9}},
+		"two as late as each other":           {[]attribute.Explained{dose(telemetry.Cooling, 1), dose(telemetry.Computing, 1)}, []float64{0.5, 0.5}},
+		"one later":                           {[]attribute.Explained{dose(telemetry.Cooling, 1), dose(telemetry.Computing, 0.4)}, []float64{0.8, 0.2}},
+		"late, and then slow to send":         {[]attribute.Explained{dose(telemetry.Cooling, 0.6), dose(telemetry.Network, 0.4)}, []float64{0.6, 0.4}},
+		"both explain more than there is":     {[]attribute.Explained{dose(telemetry.Cooling, 0.8), dose(telemetry.Network, 0.8)}, []float64{0.5, 0.5}},
+		"nothing explained is nothing shared": {[]attribute.Explained{dose(telemetry.Cooling, 0), dose(telemetry.Network, 0)}, []float64{0, 0}},
 	} {
 		for i, x := range attribute.Shares(c.doses) {
 			equal(t, name, x, c.want[i])
@@ -35,7 +35,7 @@ func TestSharesOfTwoRoots(t *testing.T) {
 }
 
 // byOrders is the definition: the mean of what each root adds, over all orders.
-func byOrders(doses []attribute.Dose) []float64 {
+func byOrders(doses []attribute.Explained) []float64 {
 	out, all := make([]float64, len(doses)), 0.0
 	cost := func(of []int) float64 {
 		late, stuck := 0.0, 0.0
@@ -78,7 +78,7 @@ func byOrders(doses []attribute.Dose) []float64 {
 func TestSharesAreTheMeanOverAllOrders(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
-		doses := make([]attribute.Dose, 1+rnd.IntN(6))
+		doses := make([]attribute.Explained, 1+rnd.IntN(6))
 		for i := range doses {
 			doses[i] = dose(telemetry.Domain(1+rnd.IntN(5)), rnd.Float64())
 		}
@@ -106,7 +106,7 @@ func TestSharesAreTheMeanOverAllOrders(t *testing.T) {
 
 // TestManyRoots: more than can be weighed against each other.
 func TestManyRoots(t *testing.T) {
-	doses := make([]attribute.Dose, 40)
+	doses := make([]attribute.Explained, 40)
 	for i := range doses {
 		doses[i] = dose(telemetry.Computing, float64(i+1)/40)
 	}

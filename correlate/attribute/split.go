@@ -49,11 +49,11 @@ func (m *Mix) Snapshot(k *snapshot.Codec) {
 // Work is what a job did in an interval. Times are seconds.
 type Work struct {
 	GPUs int
-	// Untold is time without data, Down time without a step, Redone steps that only
+	// Unreported is time without data, Down time without a step, Redone steps that only
 	// repeated what a failure had lost, Saving time in which a checkpoint was
 	// written in addition to the steps, Base the steps as far as the healthy past
 	// lets expect, and Excess what they took beyond that.
-	Untold, Down, Redone, Saving, Base, Excess float64
+	Unreported, Down, Redone, Saving, Base, Excess float64
 	// Cause is the part to which the excess is attributed, but for a share of it
 	// that is attributed to Other.
 	Cause, Other Part
@@ -100,7 +100,7 @@ func Split(w *Work) Tally {
 	ran := w.Base + w.Excess
 	told := w.Down + w.Redone + w.Saving + ran
 	s := splitter{gpus: float64(w.GPUs)}
-	s.t.Whole = float64((w.Untold + told) * s.gpus)
+	s.t.Whole = float64((w.Unreported + told) * s.gpus)
 	s.room = s.t.Whole
 	if w.MFU >= 0 {
 		s.t.Achieved, s.t.Rated = min(float64(float64(ran*w.MFU)*s.gpus), s.t.Whole), float64(told*s.gpus)

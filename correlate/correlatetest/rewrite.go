@@ -91,8 +91,8 @@ func present(f *telemetry.Frame) []telemetry.State {
 	return slices.Repeat([]telemetry.State{telemetry.Present}, len(f.Words))
 }
 
-// held is a frame that waits for its source's next, to travel with it.
-type held struct {
+// pendingFrame is a frame that waits for its source's next, to travel with it.
+type pendingFrame struct {
 	in   *instants
 	last int // the last segment in which its oldest instant is not late
 }
@@ -103,7 +103,7 @@ type rebatcher struct {
 	random   *rand.Rand
 	known    schemas
 	segments []segment
-	waiting  map[telemetry.Source]held
+	waiting  map[telemetry.Source]pendingFrame
 	sequence map[telemetry.Source]uint64
 	out      []telemetry.Record // of the segment at hand
 }
@@ -113,7 +113,7 @@ type rebatcher struct {
 // makes none late. Frames get new sequence numbers.
 func (k Kit) Rebatch(log []telemetry.Record) ([]telemetry.Record, error) {
 	b := rebatcher{kit: k, random: k.random(4), known: schemasOf(log), segments: split(log),
-		waiting: map[telemetry.Source]held{}, sequence: map[telemetry.Source]uint64{}}
+		waiting: map[telemetry.Source]pendingFrame{}, sequence: map[telemetry.Source]uint64{}}
 	for i := range b.segments {
 		if err := b.segment(i); err != nil {
 			return nil, fmt.Errorf("rebatch: %w", err)
@@ -163,7 +163,7 @@ func (b *rebatcher) frame(i int, encoded telemetry.EncodedFrame) error {
 		}
 	}
 	if last > i && i+1 < len(b.segments) && b.random.IntN(2) == 0 {
-		b.waiting[source] = held{in, last}
+		b.waiting[source] = pendingFrame{in, last}
 		return nil
 	}
 	if n := len(in.frame.Instants); n > 1 && b.random.IntN(2) == 0 {

@@ -31,7 +31,7 @@ func (k *worker) stuck(r *window.RunView, p *plan) {
 			if m.run < 255 {
 				m.run++
 			}
-			if m.on&onStuck == 0 && m.stands() {
+			if m.on&onStuck == 0 && m.stopped() {
 				m.on |= onStuck
 				k.confirm(k.suspect(int32(lo+i), telemetry.ShapeStuck, k.still(r, i, m.run), x, x), x, 1)
 			}
@@ -57,8 +57,8 @@ func moved(usual, run uint8) uint8 {
 	return uint8(min(max(u, 1), 255))
 }
 
-// stands reports whether a gauge that used to move has ceased to.
-func (m *marks) stands() bool {
+// stopped reports whether a gauge that used to move has ceased to.
+func (m *marks) stopped() bool {
 	if m.run < stuckLeast || m.usual == 0 || m.usual > stuckMost*usualUnit {
 		return false
 	}
@@ -107,7 +107,7 @@ func (k *worker) released(slot int, m *marks, x float32) {
 
 // silence judges the slots of a source that still reports.
 func (k *worker) silence(r *window.RunView, p *plan) {
-	if r.Silent == 0 {
+	if r.StaleAfter == 0 {
 		return
 	}
 	for i := range r.Value {
@@ -116,14 +116,14 @@ func (k *worker) silence(r *window.RunView, p *plan) {
 		switch {
 		case r.Shadow[i] || m.seen == 0:
 		case at > r.Begin:
-			if m.on&onSilent != 0 {
-				m.on &^= onSilent
+			if m.on&onStale != 0 {
+				m.on &^= onStale
 				k.end(int32(r.Slot+i), telemetry.ShapeSilence, r.Value[i])
 			}
-		case m.on&onSilent == 0 && k.g.Sub(at) > r.Silent:
-			m.on |= onSilent
+		case m.on&onStale == 0 && k.g.Sub(at) > r.StaleAfter:
+			m.on |= onStale
 			p.warm = false // so that its return is looked for
-			last := telemetry.Interval{Earliest: at, Latest: at.Add(r.Silent)}
+			last := telemetry.Interval{Earliest: at, Latest: at.Add(r.StaleAfter)}
 			k.confirm(k.suspect(int32(r.Slot+i), telemetry.ShapeSilence, last, r.Value[i], 0), 0, 1)
 		}
 	}

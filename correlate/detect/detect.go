@@ -76,7 +76,7 @@ func New(Config) *Detector {
 // source is what the detector knows of one of the window's sources.
 type source struct {
 	episodes []episode // by slot, then shape
-	silent   bool      // an episode says so
+	stale    bool      // an episode says so
 }
 
 // episode is a finding, or a suspicion of one, that lasts.
@@ -185,16 +185,16 @@ func (d *Detector) runSlice(slice, lo, hi int) {
 func (k *worker) source() {
 	switch {
 	case k.view.Fresh:
-		if k.src.silent {
-			k.sourceSpeaks()
+		if k.src.stale {
+			k.sourceReceiving()
 		}
-	case !k.view.Heard:
+	case !k.view.HasData:
 		return
-	case k.src.silent:
+	case k.src.stale:
 		k.w.Runs(&k.view, &k.run, k.drop)
 		return
-	case k.view.Silent > 0 && k.g.Sub(k.view.Latest) > k.view.Silent:
-		k.sourceSilent()
+	case k.view.StaleAfter > 0 && k.g.Sub(k.view.Latest) > k.view.StaleAfter:
+		k.sourceStale()
 		k.w.Runs(&k.view, &k.run, k.drop)
 		return
 	}

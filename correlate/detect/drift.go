@@ -31,8 +31,8 @@ func demands() [2]demand {
 	return [...]demand{{points: 8, rise: 0.4, noise: 8, agree: 0.95}, {points: trailPoints, rise: 0.3, noise: 6, agree: 0.85}}
 }
 
-// stretch is the length of a point on each of the two scales.
-func stretch(scale int) telemetry.Duration {
+// pointLength is the length of a point on each of the two scales.
+func pointLength(scale int) telemetry.Duration {
 	return [...]telemetry.Duration{30e9, 300e9}[scale]
 }
 
@@ -100,7 +100,7 @@ func (k *worker) drift(r *window.RunView, p *plan) {
 		}
 		level := stats.Log(float64(x)) / ln10
 		for scale := range t.scales {
-			if t.scales[scale].take(int32(k.g/telemetry.Time(stretch(scale))), level) {
+			if t.scales[scale].take(int32(k.g/telemetry.Time(pointLength(scale))), level) {
 				k.trend(i, scale, p)
 			}
 		}
@@ -134,7 +134,7 @@ func (k *worker) trend(i, scale int, p *plan) {
 		return
 	}
 	ahead := stats.Log(float64(p.cliff))/ln10 - float64(last.level)
-	within := horizon(scale) / (float64(stretch(scale)) / 1e9) // stretches
+	within := horizon(scale) / (float64(pointLength(scale)) / 1e9) // stretches
 	for _, d := range demands() {
 		if d.points > len(s.points) {
 			return
@@ -144,8 +144,8 @@ func (k *worker) trend(i, scale int, p *plan) {
 			continue
 		}
 		low := lowest(s.points)
-		begin := telemetry.Time(s.points[low].number) * telemetry.Time(stretch(scale))
-		onset := telemetry.Interval{Earliest: begin, Latest: begin.Add(2 * stretch(scale))}
+		begin := telemetry.Time(s.points[low].number) * telemetry.Time(pointLength(scale))
+		onset := telemetry.Interval{Earliest: begin, Latest: begin.Add(2 * pointLength(scale))}
 		t.on, t.from = true, s.points[low].level
 		e := k.suspect(slot, telemetry.ShapeDrift, onset, float32(stats.Pow(10, float64(t.from))), k.run.Value[i])
 		k.confirm(e, k.run.Value[i], (last.level-t.from)/drifted)

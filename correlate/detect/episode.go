@@ -96,15 +96,15 @@ func (k *worker) onset(i int) telemetry.Interval {
 	return telemetry.Interval{Earliest: min(at.Add(-telemetry.Duration(step)*1000), k.from), Latest: at}
 }
 
-// sourceSilent reports that a source sends no data at all any more.
-func (k *worker) sourceSilent() {
+// sourceStale reports that a source sends no data at all any more.
+func (k *worker) sourceStale() {
 	last := k.view.Latest
-	e := k.suspect(-1, telemetry.ShapeSilence, telemetry.Interval{Earliest: last, Latest: last.Add(k.view.Silent)}, 0, 0)
+	e := k.suspect(-1, telemetry.ShapeSilence, telemetry.Interval{Earliest: last, Latest: last.Add(k.view.StaleAfter)}, 0, 0)
 	k.confirm(e, 0, 1)
-	k.src.silent = true
+	k.src.stale = true
 }
 
-func (k *worker) sourceSpeaks() {
-	k.src.silent = false
+func (k *worker) sourceReceiving() {
+	k.src.stale = false
 	k.end(-1, telemetry.ShapeSilence, 0)
 }

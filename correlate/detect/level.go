@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	enter  = 0.1  // share of the usual level beyond which a gauge is bad
-	leave  = 0.05 // within which it is good again
-	settle = 60   // better samples in a row that become the usual level
+	enter      = 0.1  // share of the usual level beyond which a gauge is bad
+	leave      = 0.05 // within which it is good again
+	adoptAfter = 60   // better samples in a row that become the usual level
 )
 
 // level judges a run of states or gauges against their usual level.
@@ -85,7 +85,7 @@ func (k *worker) offLevel(i int, x float32) {
 func (k *worker) betterLevel(i int, x float32) {
 	slot := k.run.Slot + i
 	k.relax(i, x)
-	if m := &k.d.state.mark[slot]; m.good < settle {
+	if m := &k.d.state.mark[slot]; m.good < adoptAfter {
 		m.good++
 		return
 	}

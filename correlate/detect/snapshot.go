@@ -38,7 +38,7 @@ func (d *Detector) Snapshot(c *snapshot.Codec) {
 		codeTrails(c, p)
 	})
 	snapshot.List(c, &d.sources, 9, func(c *snapshot.Codec, s *source) {
-		c.Bool(&s.silent)
+		c.Bool(&s.stale)
 		snapshot.List(c, &s.episodes, 30, d.snapshotEpisode)
 		if !slices.IsSortedFunc(s.episodes, compareEpisodes) {
 			c.Fail(errors.New("detect: episodes out of order"))

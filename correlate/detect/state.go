@@ -38,8 +38,8 @@ type marks struct {
 }
 
 const (
-	onStuck  = 1 << 0
-	onSilent = 1 << 1
+	onStuck = 1 << 0
+	onStale = 1 << 1
 )
 
 // moment is the grid in which something began, and how long before its begin
@@ -182,7 +182,7 @@ func (k *worker) count(r *window.RunView, p *plan) {
 		if m.seen < 255 && k.fit(i) {
 			m.seen++
 		}
-		p.warm = p.warm && m.seen >= warm && m.on&onSilent == 0
+		p.warm = p.warm && m.seen >= warm && m.on&onStale == 0
 	}
 }
 

@@ -15,13 +15,13 @@ const maxBlindSpots = 12
 // that the log lost, the metrics that would distinguish it from its family, the
 // ends on the job's paths that are stale, and what of the chain comes from a source
 // whose clock is off.
-func (t *Teller) blindSpots(e *Evidence, best *Answer, chain []Link) []BlindSpot {
+func (t *Writer) blindSpots(e *Evidence, best *Answer, chain []Link) []BlindSpot {
 	out := append(missing(e.Missing), t.unreported(e)...)
 	if best.Signature != nil {
 		out = append(out, t.unmet(e, best)...)
 	}
 	if e.Fabric != nil {
-		out = append(out, silent(e)...)
+		out = append(out, staleEnds(e)...)
 	}
 	if e.Symptoms != nil {
 		for _, s := range lost(e, best) {
@@ -55,7 +55,7 @@ func missing(list []Missing) []BlindSpot {
 // unreported reports that a job's steps are inferred from its traffic: for a job
 // that reports none they are known as far as its traffic shows a period, and else
 // equal amounts of traffic are compared.
-func (t *Teller) unreported(e *Evidence) []BlindSpot {
+func (t *Writer) unreported(e *Evidence) []BlindSpot {
 	if m := e.Degradation.Metric(); m != jobs.MeasureStep || t.Has(telemetry.Series{Entity: e.Job, Metric: m}) {
 		return nil
 	}
@@ -86,14 +86,14 @@ func untimely(e *Evidence, chain []Link) []BlindSpot {
 // answer's features read, or, where no signature fits, any of the machine.
 func lost(e *Evidence, best *Answer) []telemetry.Series {
 	if best.Signature == nil {
-		return e.Symptoms.Unheard(best.Entity)
+		return e.Symptoms.StaleOfMachine(best.Entity)
 	}
-	return e.Symptoms.Silent(best.Entity, best.Signature)
+	return e.Symptoms.Stale(best.Entity, best.Signature)
 }
 
 // unmet lists the needs of a signature that the site does not show. A need of
 // another kind of entity is looked up at what runs the job.
-func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
+func (t *Writer) unmet(e *Evidence, best *Answer) []BlindSpot {
 	var out []BlindSpot
 	for _, n := range best.Signature.Needs {
 		at, ok := best.Entity, n.On == best.Entity.Kind
@@ -101,7 +101,7 @@ func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
 			at, ok = rankOn(e, best.Entity)
 		}
 		if !ok && e.Symptoms != nil {
-			at, ok = t.unheard(e.Symptoms.Near(best.Entity, n.On), n.Metric)
+			at, ok = t.noneReported(e.Symptoms.Near(best.Entity, n.On), n.Metric)
 		}
 		if ok && !t.Has(telemetry.Series{Entity: at, Metric: n.Metric}) {
 			out = append(out, BlindSpot{Entity: at, Metric: n.Metric, Reason: "no data", WouldTell: n.WouldTell})
@@ -110,8 +110,8 @@ func (t *Teller) unmet(e *Evidence, best *Answer) []BlindSpot {
 	return out
 }
 
-// unheard returns the first of some entities if none of them reports a metric.
-func (t *Teller) unheard(of []telemetry.Entity, m telemetry.MetricName) (telemetry.Entity, bool) {
+// noneReported returns the first of some entities if none of them reports a metric.
+func (t *Writer) noneReported(of []telemetry.Entity, m telemetry.MetricName) (telemetry.Entity, bool) {
 	for _, x := range of {
 		if t.Has(telemetry.Series{Entity: x, Metric: m}) {
 			return telemetry.Entity{}, false
@@ -137,9 +137,9 @@ func rankOn(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 	return telemetry.Entity{}, false
 }
 
-// silent lists the ends on the job's paths that had data before the degradation and
+// staleEnds lists the ends on the job's paths that had data before the degradation and
 // have none during it.
-func silent(e *Evidence) []BlindSpot {
+func staleEnds(e *Evidence) []BlindSpot {
 	var out []BlindSpot
 	f := e.Fabric
 	for i, on := range f.OnPath {

@@ -31,7 +31,7 @@ func Candidates(e *Evidence) []Candidate {
 		out = append(out, f.ends()...)
 		out = append(out, f.groups()...)
 		out = append(out, f.neighbours()...)
-		fabricDose = f.topDose
+		fabricDose = f.topExplained
 	}
 	out = append(out, hosts(e, fabricDose, named)...)
 	out = append(out, Candidate{Entity: e.Job, Values: itself(e, fabricDose)})
@@ -174,8 +174,8 @@ func itself(e *Evidence, fabricDose float64) Values {
 		v[ComputeUniform] = s.half() / excess
 	}
 	byPlace(v, e.Ranks, excess)
-	if e.Told > 0 && e.Degradation.Before > 0 {
-		v[ReportedExcess] = (e.Told - 1) / (excess / e.Degradation.Before)
+	if e.ReportedWork > 0 && e.Degradation.Before > 0 {
+		v[ReportedExcess] = (e.ReportedWork - 1) / (excess / e.Degradation.Before)
 	}
 	if e.Saves != nil {
 		v[SaveExcess] = *e.Saves / excess

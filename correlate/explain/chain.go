@@ -43,7 +43,7 @@ type turn struct {
 // chain lists the causes and effects from the root to the degraded job; relations
 // come from the walk. facts are the links, and was is the last chain: an onset that
 // the window no longer keeps is taken from it.
-func (t *Teller) chain(e *Evidence, a *Answer, facts []fact, was []Link) []Link {
+func (t *Writer) chain(e *Evidence, a *Answer, facts []fact, was []Link) []Link {
 	links := make([]Link, len(facts))
 	for k := range facts {
 		f := &facts[k]
@@ -136,8 +136,8 @@ func relation(cause, effect telemetry.Entity) telemetry.Relation {
 
 // path is what is seen from the root towards the job: on machines and in the plant,
 // and where the root is an end of a link or leads to one, in the fabric.
-func (t *Teller) path(e *Evidence, a *Answer) []fact {
-	out := t.standingPath(e, a)
+func (t *Writer) path(e *Evidence, a *Answer) []fact {
+	out := t.placementPath(e, a)
 	for _, f := range fabricOrHost(e, a) {
 		out = appendFact(out, f)
 	}
@@ -196,7 +196,7 @@ func endFact(e *Evidence, i int) fact {
 		out.why = fmt.Sprintf("it sends at %s of its link", Percent(n.Util))
 		return out
 	}
-	out.metric, out.before, out.now, out.shape, out.level = "port_queue_bytes", b.Wait, n.Wait, telemetry.ShapeLevel, end.Standing()
+	out.metric, out.before, out.now, out.shape, out.level = "port_queue_bytes", b.Wait, n.Wait, telemetry.ShapeLevel, end.BuildUpBytes()
 	out.why = fmt.Sprintf("a queue was present %s of the time, at %s of the link's speed", Percent(n.Wait), Percent(n.Ceiling))
 	return out.shownBy(e, m.QueuedBy(i))
 }

@@ -17,7 +17,7 @@ const maxClaims = 12
 // then those of the chain, the root's before the others, then those that only the
 // title names. was are the last claims: a baseline that the window no longer keeps
 // is taken from them.
-func (t *Teller) claims(e *Evidence, a *Answer, facts []fact, was []Claim) []Claim {
+func (t *Writer) claims(e *Evidence, a *Answer, facts []fact, was []Claim) []Claim {
 	last := len(facts) - 1
 	facts = slices.Concat(facts[last:], facts[:last], t.quoted(e, a))
 	out := []Claim{}
@@ -34,7 +34,7 @@ func (c Claim) sameSeries(o Claim) bool { return o.Entity == c.Entity && o.Metri
 
 // claim reads the series that shows a fact; false where it is not kept, or where
 // its metric is not in the catalogue.
-func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
+func (t *Writer) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
 	s := f.series()
 	m, declared := t.Catalogue.Lookup(s.Metric)
 	if e.Measured == nil || !declared {
@@ -67,7 +67,7 @@ func (t *Teller) claim(e *Evidence, f *fact, was []Claim) (Claim, bool) {
 // quoted lists what the numbers in a title's sentence were read from: features by
 // the series that shows most of them, measures of links by the bytes that the link
 // carries.
-func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
+func (t *Writer) quoted(e *Evidence, a *Answer) []fact {
 	if a.Signature == nil {
 		return nil
 	}
@@ -86,13 +86,13 @@ func (t *Teller) quoted(e *Evidence, a *Answer) []fact {
 }
 
 // quotedFeature is the strongest observation of a feature that a sentence names.
-func (t *Teller) quotedFeature(e *Evidence, a *Answer, name string) (fact, bool) {
+func (t *Writer) quotedFeature(e *Evidence, a *Answer, name string) (fact, bool) {
 	i := slices.IndexFunc(a.Signature.Features, func(c Feature) bool { return c.Name == name })
 	if i < 0 || e.Symptoms == nil || a.Signature.Features[i].Reading == nil {
 		return fact{}, false
 	}
 	c := &a.Signature.Features[i]
-	o, ok := e.Symptoms.Telling(a.Entity, c)
+	o, ok := e.Symptoms.StrongestReading(a.Entity, c)
 	if !ok || o.Event {
 		return fact{}, false
 	}

@@ -23,8 +23,8 @@ func Compile(sigs []Signature) []Signature {
 			}
 			out[i].Features[k].errorKey = out[i].Features[k].Key().Err()
 		}
-		out[i].foretells = nil
-		out[i].foretells = out[i].Foretells()
+		out[i].precursors = nil
+		out[i].precursors = out[i].PrecursorFeatures()
 	}
 	return out
 }

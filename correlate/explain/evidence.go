@@ -62,9 +62,9 @@ type Evidence struct {
 	// Saving is how many seconds a usual checkpoint of the job takes; 0 where none was
 	// seen.
 	Saving float64
-	// Told is the work per step that the job reports, tokens or else model FLOPs,
+	// ReportedWork is the work per step that the job reports, tokens or else model FLOPs,
 	// now over before; 0 where it reports neither.
-	Told float64
+	ReportedWork float64
 	// First is the member that failed or fell behind first; nil where that is not
 	// certain of any.
 	First *First
@@ -83,11 +83,11 @@ type Missing struct {
 
 // Suspect is an entity that shows an anomaly, with or without a signature.
 type Suspect struct {
-	Entity    telemetry.Entity
-	Metric    telemetry.MetricName // what shows it; "" where that is the walk of waiting
-	Domain    telemetry.Domain     // of the metric
-	Suspicion float64              // how much speaks for it, 0 to 1
-	Accounts  float64              // what part of the job's loss it explains, 0 to 1
+	Entity   telemetry.Entity
+	Metric   telemetry.MetricName // what shows it; "" where that is the walk of waiting
+	Domain   telemetry.Domain     // of the metric
+	Weight   float64              // how much speaks for it, 0 to 1
+	Accounts float64              // what part of the job's loss it explains, 0 to 1
 }
 
 // unnamed is the log-odds that a suspect with full evidence, which accounts for all
@@ -99,7 +99,7 @@ const unnamed = 3.0
 func (e *Evidence) Unnamed() Unnamed {
 	out := Unnamed{At: e.Suspects}
 	if len(e.Suspects) > 0 {
-		out.Score = float64(float64(unnamed*e.Suspects[0].Suspicion) * e.Suspects[0].Accounts)
+		out.Score = float64(float64(unnamed*e.Suspects[0].Weight) * e.Suspects[0].Accounts)
 	}
 	return out
 }

@@ -34,7 +34,7 @@ func (f *fabricMeasures) groups() []Candidate {
 		if shifts.moved[k] < leastShift {
 			continue
 		}
-		v := Values{FabricExplained: f.topDose, Explained: f.doseOf(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
+		v := Values{FabricExplained: f.topExplained, Explained: f.explainedBy(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
 		shifts.put(v, k)
 		v[OneWay] = f.oneWay
 		f.losses.path(v)
@@ -60,7 +60,7 @@ func worstOf(cs []Candidate, worse []float64) []Candidate {
 	return out
 }
 
-func (f *fabricMeasures) doseOf(ends []int) float64 {
+func (f *fabricMeasures) explainedBy(ends []int) float64 {
 	var dose float64
 	for _, i := range ends {
 		if f.e.Fabric.OnPath[i] {
@@ -86,7 +86,7 @@ func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
 	if !slices.ContainsFunc(g.Ends, func(i int) bool { return f.e.Fabric.OnPath[i] }) {
 		return nil, 0
 	}
-	v = Values{Explained: f.doseOf(g.Ends), BlameShare: f.blameOf(g.Ends), FabricExplained: f.topDose}
+	v = Values{Explained: f.explainedBy(g.Ends), BlameShare: f.blameOf(g.Ends), FabricExplained: f.topExplained}
 	f.circling(v, g)
 	f.dropping(v, g)
 	f.marks(v, k, marks)
@@ -164,8 +164,8 @@ func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
 		if !ok {
 			continue
 		}
-		stood += float64(n.Standing)
-		unmarked += float64(float64(n.Standing) * n.Unmarked)
+		stood += float64(n.QueuedGrids)
+		unmarked += float64(float64(n.QueuedGrids) * n.Unmarked)
 		marks += rate
 		late += n.MarkedLate
 		free += n.MarkedFree

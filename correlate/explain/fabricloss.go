@@ -127,9 +127,9 @@ func (f *fabricMeasures) resent(l *loss) {
 	if own.disorderSeen && own.disordered > 1 {
 		l.taken, l.takenSeen = min(own.resent/own.disordered, 1), true
 	}
-	for i := range f.beside {
-		if f.rises(&f.beside[i]) {
-			a := f.again(f.beside[i].Nodes)
+	for i := range f.neighbourLoads {
+		if f.rises(&f.neighbourLoads[i]) {
+			a := f.again(f.neighbourLoads[i].Nodes)
 			l.resent, l.most, l.resentSeen = max(l.resent, a.share()), max(l.most, a.most), l.resentSeen || a.seen
 		}
 	}
@@ -255,7 +255,7 @@ func (f *fabricMeasures) health(v Values, i int) {
 	leak, leakSeen := f.linkLeak(i)
 	put(v, LinkDamage, damage, damageSeen)
 	put(v, LinkLeak, leak, leakSeen)
-	if n.Standing > 0 {
+	if n.QueuedGrids > 0 {
 		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)
 	}
 	if n.Credits {

@@ -19,17 +19,17 @@ const (
 
 // fabricMeasures derives the measures of ends and neighbours.
 type fabricMeasures struct {
-	e       *Evidence
-	m       *fabric.Map
-	lost    float64 // share of its time that the job loses
-	work    float64 // what the job's nics send per second, now over before
-	steady  float64 // the same of the other job that kept its pace best, at most 1; 0 without one
-	own     []float64
-	topDose float64
-	topErr  float64 // its standard error
-	slack   float64 // how many times as long as it is waiting on the job's paths may be read
-	speed   float64 // of the job's links, bytes per second
-	beside  []neighbour
+	e              *Evidence
+	m              *fabric.Map
+	lost           float64 // share of its time that the job loses
+	work           float64 // what the job's nics send per second, now over before
+	steady         float64 // the same of the other job that kept its pace best, at most 1; 0 without one
+	own            []float64
+	topExplained   float64
+	topErr         float64 // its standard error
+	slack          float64 // how many times as long as it is waiting on the job's paths may be read
+	speed          float64 // of the job's links, bytes per second
+	neighbourLoads []neighbour
 	// others is what all hosts that do not run the job send more than before, in
 	// bytes per second.
 	others float64
@@ -51,8 +51,8 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	f.own = make([]float64, len(f.m.Ends))
 	for i := range f.m.Ends {
 		f.own[i] = e.Fabric.Now.Own(e.Fabric.Before, i)
-		if dose := f.own[i] / f.lost; e.Fabric.Blame.Share(i) >= leastBlame && dose > f.topDose {
-			f.topDose, f.topErr = dose, e.Fabric.Now.GainErr(e.Fabric.Before, i)/f.lost
+		if dose := f.own[i] / f.lost; e.Fabric.Blame.Share(i) >= leastBlame && dose > f.topExplained {
+			f.topExplained, f.topErr = dose, e.Fabric.Now.GainErr(e.Fabric.Before, i)/f.lost
 		}
 		if e.Fabric.OnPath[i] {
 			f.slack = max(f.slack, e.Fabric.Now.Of[i].Slack)
@@ -64,7 +64,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 		}
 	}
 	for _, o := range e.Others {
-		f.beside = append(f.beside, f.neighbour(o))
+		f.neighbourLoads = append(f.neighbourLoads, f.neighbour(o))
 	}
 	f.others = f.strangersRise()
 	f.losses = f.loss()
@@ -77,8 +77,8 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 // carries more than another: other jobs, traffic that goes one way, NICs that are
 // used otherwise, links that are gone.
 func (f *fabricMeasures) surroundings() {
-	for i := range f.beside {
-		b := &f.beside[i]
+	for i := range f.neighbourLoads {
+		b := &f.neighbourLoads[i]
 		if w, ok := workOf(f.e.Fabric, b.Nodes); ok {
 			f.steady = max(f.steady, min(w.median, 1))
 		}

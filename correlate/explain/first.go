@@ -11,8 +11,8 @@ type First struct {
 	Why    string
 }
 
-// Accused returns the entity that an answer would name: the machine of a rank.
-func (f *First) Accused() telemetry.Entity {
+// Suspect returns the entity that an answer would name: the machine of a rank.
+func (f *First) Suspect() telemetry.Entity {
 	if f.Entity.Kind == telemetry.Rank && !f.Node.IsZero() {
 		return f.Node
 	}

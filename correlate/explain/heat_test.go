@@ -56,7 +56,7 @@ func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 			order: []telemetry.Entity{gpu, loop, row},
 			show:  map[telemetry.Entity]explain.Values{gpu: hot, loop: slow, row: slow},
 		}, over: map[telemetry.Entity]bool{loop: true, row: true}, spared: spared}}
-		answers := explain.Without(sigs, e, explain.Rest{Root: &explain.Answer{Entity: loop, Signature: &sigs[0]}, Chain: []explain.Link{{Entity: loop}, {Entity: gpu}}, Alone: explain.Alone})
+		answers := explain.Without(sigs, e, explain.Remainder{Root: &explain.Answer{Entity: loop, Signature: &sigs[0]}, Chain: []explain.Link{{Entity: loop}, {Entity: gpu}}, Alone: explain.Alone})
 		if got := answers[0]; spared && (got.Name() != "gpu-slow" || got.Entity != gpu || !e.Certain(answers)) || !spared && (got.Entity != row || holds(answers, gpu)) {
 			t.Errorf("spared %v: the loop leaves %s at %s (%.2f)", spared, got.Name(), got.Entity, got.Confidence)
 		}

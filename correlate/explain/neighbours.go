@@ -154,8 +154,8 @@ func (f *fabricMeasures) neighbours() []Candidate {
 		shared[OwnShift], shared[OwnShift.Err()] = planes.moved[k], planes.err[k]
 	}
 	var out []Candidate
-	for i := range f.beside {
-		n := &f.beside[i]
+	for i := range f.neighbourLoads {
+		n := &f.neighbourLoads[i]
 		if !f.rises(n) {
 			continue
 		}
@@ -206,9 +206,9 @@ func (f *fabricMeasures) strangers() []telemetry.Entity {
 func (f *fabricMeasures) strangersRise() float64 {
 	var sum float64
 	jobs := map[telemetry.Entity]bool{}
-	for i := range f.beside {
-		sum += f.beside[i].rise()
-		for _, n := range f.beside[i].Nodes {
+	for i := range f.neighbourLoads {
+		sum += f.neighbourLoads[i].rise()
+		for _, n := range f.neighbourLoads[i].Nodes {
 			jobs[n] = true
 		}
 	}
@@ -236,7 +236,7 @@ func (f *fabricMeasures) shared() Values {
 	fine := true
 	for i, on := range f.e.Fabric.OnPath {
 		n := &f.e.Fabric.Now.Of[i]
-		waits := max(f.own[i], n.Perhaps)
+		waits := max(f.own[i], n.PossiblyQueued)
 		if !on || f.m.Ends[i].IsNIC() || max(waits, n.Wait-n.PauseReceived) <= 0 {
 			continue
 		}

@@ -21,7 +21,7 @@ func alikeTo(a *Answer, answers []Answer) []*Answer {
 	for k := 0; k < len(group); k++ {
 		for i := range answers {
 			b := &answers[i]
-			if b.Signature == a.Signature && a.scoresAs(b) && !slices.ContainsFunc(group, func(g *Answer) bool { return g.Entity == b.Entity }) && group[k].besides(b, answers) {
+			if b.Signature == a.Signature && a.scoresAs(b) && !slices.ContainsFunc(group, func(g *Answer) bool { return g.Entity == b.Entity }) && group[k].atOnePlace(b, answers) {
 				group = append(group, b)
 			}
 		}
@@ -52,10 +52,10 @@ func sharedFirst(answers []Answer) []Answer {
 	return answers
 }
 
-// besides reports whether two answers are at one place: one contains, feeds or cools
+// atOnePlace reports whether two answers are at one place: one contains, feeds or cools
 // the other, the fault is one that its roots have together, or leastAlike of them are
 // parts of one whole. A link is no part: it has two ends.
-func (a *Answer) besides(b *Answer, answers []Answer) bool {
+func (a *Answer) atOnePlace(b *Answer, answers []Answer) bool {
 	if a.Signature.Together || slices.Contains(a.Above, b.Entity) || slices.Contains(b.Above, a.Entity) {
 		return true
 	}
@@ -76,14 +76,14 @@ func (a *Answer) scoresAs(b *Answer) bool {
 	return a.Score-b.Score <= alikeScores && b.Score-a.Score <= alikeScores
 }
 
-// spokenPlace names an answer's place in a sentence: "fan n1/fan1, fan2 or fan3", "crah
+// placeText names an answer's place in a sentence: "fan n1/fan1, fan2 or fan3", "crah
 // c1 or row r1".
-func spokenPlace(e telemetry.Entity, alike []telemetry.Entity) string {
-	names := []string{spoken(e)}
+func placeText(e telemetry.Entity, alike []telemetry.Entity) string {
+	names := []string{entityText(e)}
 	for _, o := range alike {
 		switch {
 		case o.Kind != e.Kind:
-			names = append(names, spoken(o))
+			names = append(names, entityText(o))
 		case e.Prefix() != "" && o.Prefix() == e.Prefix():
 			names = append(names, strings.TrimPrefix(o.Name, e.Prefix()+"/"))
 		default:

@@ -74,7 +74,7 @@ func TestAPlaceIsSpoken(t *testing.T) {
 		"fan n1/f1, f2 or f3":            {fan("n1/f2"), fan("n1/f3")},
 		"fan n1/f1, n2/f1, row r1 or f9": {fan("n2/f1"), row, fan("n1/f9")},
 	} {
-		if got := spokenPlace(fan("n1/f1"), alike); got != want {
+		if got := placeText(fan("n1/f1"), alike); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

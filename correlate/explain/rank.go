@@ -37,11 +37,11 @@ func spread(answers []Answer, at []Suspect) []Answer {
 	}
 	whole, all := answers[i], 0.0
 	for _, s := range at {
-		all += s.Suspicion
+		all += s.Weight
 	}
 	answers = slices.Delete(answers, i, i+1)
 	for _, s := range at {
-		part := float64(whole.Confidence*s.Suspicion) / max(1, all)
+		part := float64(whole.Confidence*s.Weight) / max(1, all)
 		answers = append(answers, Answer{Entity: s.Entity, Score: whole.Score, Confidence: part})
 	}
 	return answers

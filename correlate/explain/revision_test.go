@@ -233,7 +233,7 @@ func TestAnIncidentWithoutADomainSurvivesASnapshot(t *testing.T) {
 	}
 	teller.Catalogue = empty
 	in := &explain.Incident{}
-	teller.Tell(in, s.e, judge(nil, nil, s.e.Job, 1))
+	teller.Write(in, s.e, judge(nil, nil, s.e.Job, 1))
 	again(t, in)
 }
 

@@ -71,10 +71,10 @@ func (c *Feature) Foreseen(read func(*Feature) (float64, bool)) (confidence floa
 	return 1 / (1 + stats.Exp(-c.For)), Values{c.Key(): x}, true
 }
 
-// Stands weighs a signature for an entity of a kind outside any job's degradation,
+// WeighRisk weighs a signature for an entity of a kind outside any job's degradation,
 // by what read returns for each feature: its confidence against unknown at even
 // odds, and false where a required feature is absent or unseen.
-func (s *Signature) Stands(root telemetry.Kind, read func(*Feature) (float64, bool)) (confidence float64, values Values, ok bool) {
+func (s *Signature) WeighRisk(root telemetry.Kind, read func(*Feature) (float64, bool)) (confidence float64, values Values, ok bool) {
 	score, values := s.Prior, Values{}
 	for i := range s.Features {
 		c := &s.Features[i]
@@ -98,9 +98,9 @@ func (s *Signature) Stands(root telemetry.Kind, read func(*Feature) (float64, bo
 	return 1 / (1 + stats.Exp(-score)), values, true
 }
 
-// TellRisk writes a trouble into an incident of kind risk. No job is degraded:
+// WriteRisk writes a trouble into an incident of kind risk. No job is degraded:
 // there is only a potential impact.
-func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
+func (t *Writer) WriteRisk(in *Incident, x *Trouble, confidence float64) {
 	ev := &Evidence{}
 	if len(x.Threatened) > 0 {
 		ev.Job = x.Threatened[0]
@@ -116,13 +116,13 @@ func (t *Teller) TellRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Title = fmt.Sprintf("%s since %s ± %.0f s", risked(x), middle(x.Onset).Clock(), uncertainty(x.Onset)) + toCause + t.threat(in, ev, best)
 	if l := x.Left; l != nil {
 		s, err := l.Seconds()
-		in.Title = fmt.Sprintf("%s %s %s in %.0f ± %.0f s if nothing is done.", in.Title, spoken(l.Series.Entity), x.Signature.Precursor.Then, s, err)
+		in.Title = fmt.Sprintf("%s %s %s in %.0f ± %.0f s if nothing is done.", in.Title, entityText(l.Series.Entity), x.Signature.Precursor.Then, s, err)
 	}
 	in.Severity = cmp.Or(x.Signature.RiskSeverity, SeverityWarning)
 }
 
 // threat is the second half of a risk's title.
-func (t *Teller) threat(in *Incident, e *Evidence, a *Answer) string {
+func (t *Writer) threat(in *Incident, e *Evidence, a *Answer) string {
 	if p := a.Signature.Precursor; p != nil {
 		return t.fill(p.Sentence, e, a)
 	}
@@ -130,7 +130,7 @@ func (t *Teller) threat(in *Incident, e *Evidence, a *Answer) string {
 }
 
 // riskClaims are the series that show a trouble: none where an event does.
-func (t *Teller) riskClaims(x *Trouble) []Claim {
+func (t *Writer) riskClaims(x *Trouble) []Claim {
 	if _, declared := t.Catalogue.Lookup(x.Seen.Metric); !declared {
 		return []Claim{}
 	}
@@ -140,7 +140,7 @@ func (t *Teller) riskClaims(x *Trouble) []Claim {
 }
 
 // leftClaims are the series that show when something is degraded.
-func (t *Teller) leftClaims(x *Trouble) []Claim {
+func (t *Writer) leftClaims(x *Trouble) []Claim {
 	l := x.Left
 	if l == nil {
 		return nil
@@ -165,7 +165,7 @@ func risked(x *Trouble) string {
 }
 
 // seen is the link that shows a trouble.
-func (t *Teller) seen(x *Trouble) Link {
+func (t *Writer) seen(x *Trouble) Link {
 	l := Link{Entity: x.Seen.Entity, Domain: x.Signature.Domain, Metric: x.Seen.Metric, Shape: x.Shape.String(), Onset: x.Onset,
 		Before: round(x.Before, 9), Now: round(x.Now, 9), Why: fmt.Sprintf("it is %.3g, before %.3g", x.Now, x.Before)}
 	if m, ok := t.Catalogue.Lookup(x.Seen.Metric); ok {

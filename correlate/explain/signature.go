@@ -42,8 +42,8 @@ type Signature struct {
 	// {root}, {job} and {measure} are replaced by names and values.
 	Sentence string
 	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
-	Precursor *Precursor
-	foretells []*Feature // its features, once compiled
+	Precursor  *Precursor
+	precursors []*Feature // its features, once compiled
 	// RiskSeverity is the severity of a risk of it; a warning if empty.
 	RiskSeverity string
 	Actions      []ActionTemplate
@@ -64,11 +64,11 @@ type Precursor struct {
 	Then  string
 }
 
-// Foretells returns the features of the precursor, which must not be changed; none where
+// PrecursorFeatures returns the features of the precursor, which must not be changed; none where
 // there is no precursor.
-func (s *Signature) Foretells() (out []*Feature) {
-	if s.Precursor == nil || s.foretells != nil {
-		return s.foretells
+func (s *Signature) PrecursorFeatures() (out []*Feature) {
+	if s.Precursor == nil || s.precursors != nil {
+		return s.precursors
 	}
 	for i := range s.Features {
 		if slices.Contains(s.Precursor.Features, s.Features[i].Name) {

@@ -22,8 +22,8 @@ type Symptoms interface {
 	// metric before the degradation and during it, false where either cannot be
 	// seen.
 	Level(root telemetry.Entity, r *Reading) (before, now float64, ok bool)
-	// Telling returns the strongest observation of a feature.
-	Telling(root telemetry.Entity, c *Feature) (Observation, bool)
+	// StrongestReading returns the strongest observation of a feature.
+	StrongestReading(root telemetry.Entity, c *Feature) (Observation, bool)
 	// Slowest returns the clock under an entity that fell most, and Latest the
 	// rank under it that computes longest beyond before.
 	Slowest(root telemetry.Entity) (Observation, bool)
@@ -35,15 +35,15 @@ type Symptoms interface {
 	Spared(x telemetry.Entity) bool
 	// Quiet states why a domain is ruled out, false where that was not seen.
 	Quiet(d telemetry.Domain) (string, bool)
-	// Silent lists the series that a signature's features read for a root and that
+	// Stale lists the series that a signature's features read for a root and that
 	// are stale, though they had data before the degradation.
-	Silent(root telemetry.Entity, sig *Signature) []telemetry.Series
+	Stale(root telemetry.Entity, sig *Signature) []telemetry.Series
 	// Pending reports whether a series that a signature's features read for a root
 	// had data before the degradation and has had none since it began.
 	Pending(root telemetry.Entity, sig *Signature) bool
-	// Unheard lists the series of the machine that a root is or is in, or of all
+	// StaleOfMachine lists the series of the machine that a root is or is in, or of all
 	// that a job uses, that had data before the degradation and have none any more.
-	Unheard(root telemetry.Entity) []telemetry.Series
+	StaleOfMachine(root telemetry.Entity) []telemetry.Series
 	// Near lists the entities of a kind that are under a root, or over it.
 	Near(root telemetry.Entity, kind telemetry.Kind) []telemetry.Entity
 }
@@ -95,7 +95,7 @@ func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
 	}
 	i, ok := f.m.Index(x)
 	if !ok {
-		c.Values[FabricExplained] = f.topDose
+		c.Values[FabricExplained] = f.topExplained
 		return c
 	}
 	c.Values = f.end(i)
@@ -105,9 +105,9 @@ func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
 	return c
 }
 
-// spokenFor returns the value that a text names: a measure, or a feature of the
+// textValue returns the value that a text names: a measure, or a feature of the
 // answer's signature, or what that feature read before and now.
-func spokenFor(name string, e *Evidence, a *Answer) (float64, bool) {
+func textValue(name string, e *Evidence, a *Answer) (float64, bool) {
 	if v, ok := a.Values[Measure(name)]; ok || a.Signature == nil {
 		return v, ok
 	}

@@ -17,17 +17,17 @@ type Observation struct {
 	Bits        bool               // Before and Now are shares of time
 }
 
-// standingPath is what is seen from the root down to the job beyond the fabric: the
+// placementPath is what is seen from the root down to the job beyond the fabric: the
 // strongest observation of the root, the GPU under it that is slowed most, the rank
 // under it that is late.
-func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
+func (t *Writer) placementPath(e *Evidence, a *Answer) []fact {
 	if e.Symptoms == nil {
 		return nil
 	}
 	var out []fact
 	if a.Signature == nil {
-		out = t.suspicious(e, a)
-	} else if f, ok := t.telling(e, a); ok {
+		out = t.suspectFacts(e, a)
+	} else if f, ok := t.strongestFact(e, a); ok {
 		out = append(out, f)
 	}
 	if o, ok := e.Symptoms.Slowest(a.Entity); ok {
@@ -39,14 +39,14 @@ func (t *Teller) standingPath(e *Evidence, a *Answer) []fact {
 	return out
 }
 
-// suspicious is the observation that makes an entity a suspect whose fault has no
+// suspectFacts is the observation that makes an entity a suspect whose fault has no
 // signature.
-func (t *Teller) suspicious(e *Evidence, a *Answer) []fact {
+func (t *Writer) suspectFacts(e *Evidence, a *Answer) []fact {
 	metric := e.suspected(a.Entity).Metric
 	if metric == "" {
 		return nil
 	}
-	o, ok := e.Symptoms.Telling(a.Entity, &Feature{Full: 1, Reading: &Reading{Metric: metric, Of: OfRoot, Take: TakeShift}})
+	o, ok := e.Symptoms.StrongestReading(a.Entity, &Feature{Full: 1, Reading: &Reading{Metric: metric, Of: OfRoot, Take: TakeShift}})
 	if !ok {
 		return nil
 	}
@@ -61,9 +61,9 @@ func appendFact(out []fact, f fact) []fact {
 	return append(out, f)
 }
 
-// telling is the strongest evidence for an answer among what its signature reads:
+// strongestFact is the strongest evidence for an answer among what its signature reads:
 // the root's own metrics before those of what is under it.
-func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
+func (t *Writer) strongestFact(e *Evidence, a *Answer) (fact, bool) {
 	best, most := -1, 0.0
 	for i := range a.Signature.Features {
 		c := &a.Signature.Features[i]
@@ -86,7 +86,7 @@ func (t *Teller) telling(e *Evidence, a *Answer) (fact, bool) {
 		return fact{}, false
 	}
 	c := &a.Signature.Features[best]
-	o, ok := e.Symptoms.Telling(a.Entity, c)
+	o, ok := e.Symptoms.StrongestReading(a.Entity, c)
 	if !ok {
 		return fact{}, false
 	}
@@ -138,7 +138,7 @@ func shapeOf(t Take, o Observation) telemetry.Shape {
 }
 
 // observed makes a fact of an observation.
-func (t *Teller) observed(o Observation, why string) fact {
+func (t *Writer) observed(o Observation, why string) fact {
 	f := fact{entity: o.Entity, metric: o.Metric, shape: telemetry.ShapeShift, before: o.Before, now: o.Now, unit: "events", why: why, turn: turn{at: o.At}}
 	m, ok := t.Catalogue.Lookup(o.Metric)
 	if !ok {

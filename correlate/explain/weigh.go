@@ -17,14 +17,14 @@ type Candidate struct {
 	In     telemetry.Entity   // what directly contains it, if anything does
 	Above  []telemetry.Entity // what directly contains, feeds or cools it
 	Values Values
-	// Stands is the signature that another degraded job's case names at this
+	// AlsoNamed is the signature that another degraded job's case names at this
 	// entity; empty if none does.
-	Stands string
+	AlsoNamed string
 }
 
-// stands is the log-odds for an answer that explains another job's degradation,
+// sharedRootOdds is the log-odds for an answer that explains another job's degradation,
 // too: one fault is likelier than two at the same time.
-const stands = 2.0
+const sharedRootOdds = 2.0
 
 // Answer is one signature weighed for one candidate.
 type Answer struct {
@@ -79,8 +79,8 @@ const effectFirst = 6.0
 // job's degradation, too.
 func (s *Signature) Offset(c *Candidate) float64 {
 	offset := float64(-effectFirst * min(c.Values[TooLate], 1))
-	if c.Stands == s.Name {
-		offset += stands
+	if c.AlsoNamed == s.Name {
+		offset += sharedRootOdds
 	}
 	return offset
 }
@@ -97,7 +97,7 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		}
 		x, seen := v[c.Key()]
 		if !seen {
-			if c.Required && !s.Foretold(v.certain) {
+			if c.Required && !s.CertainAlone(v.certain) {
 				return 0, 0, false
 			}
 			missing++
@@ -112,11 +112,11 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 	return score, missing, true
 }
 
-// Foretold reports whether what read returns of the features shows the fault for certain,
+// CertainAlone reports whether what read returns of the features shows the fault for certain,
 // whether or not a job is degraded by it: an effect that cannot be seen is no evidence
 // against it then.
-func (s *Signature) Foretold(read func(*Feature) (float64, bool)) bool {
-	return slices.ContainsFunc(s.Foretells(), func(c *Feature) bool {
+func (s *Signature) CertainAlone(read func(*Feature) (float64, bool)) bool {
+	return slices.ContainsFunc(s.PrecursorFeatures(), func(c *Feature) bool {
 		x, ok := read(c)
 		return ok && c.Strength(x) >= 1
 	})

@@ -266,5 +266,5 @@ func TestUnknownStandsAtEvenOdds(t *testing.T) {
 
 // judge weighs with an answer without a signature at one entity, at even odds.
 func judge(sigs []explain.Signature, cands []explain.Candidate, unknown telemetry.Entity, keep int) []explain.Answer {
-	return explain.Judge(sigs, cands, explain.Unnamed{At: []explain.Suspect{{Entity: unknown, Suspicion: 1}}}, keep)
+	return explain.Judge(sigs, cands, explain.Unnamed{At: []explain.Suspect{{Entity: unknown, Weight: 1}}}, keep)
 }

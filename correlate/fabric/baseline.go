@@ -72,7 +72,7 @@ var errLengths = errors.New("baseline: as many readings as entities wanted")
 func (r *Reading) snapshot(c *snapshot.Codec) {
 	c.Int(&r.Seen)
 	c.Int(&r.Idle)
-	c.Int(&r.Standing)
+	c.Int(&r.QueuedGrids)
 	c.Int(&r.Met)
 	c.Int(&r.Counted)
 	c.Int(&r.Ago)

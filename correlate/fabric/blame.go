@@ -203,7 +203,7 @@ func (b *Blame) pass(now, before *Readings, i int, amount float64, next []float6
 	b.At[i] += float64(amount * (1 - share))
 	handed := float64(amount * share)
 	if now.Map.Ends[peer].IsNIC() {
-		b.settle(peer, i, handed)
+		b.endWalk(peer, i, handed)
 		return false
 	}
 	return b.spread(now, peer, i, handed, next)
@@ -230,8 +230,8 @@ func (r *Readings) across(i int) int {
 // not pause each other; an end that represents its whole port may be any.
 func sameLane(a, b *End) bool { return a.Lane == b.Lane || a.Lane == "" || b.Lane == "" }
 
-// settle ends the walk at end i.
-func (b *Blame) settle(i, from int, amount float64) {
+// endWalk ends the walk at end i.
+func (b *Blame) endWalk(i, from int, amount float64) {
 	b.At[i] += amount
 	b.from(i, from, amount)
 }
@@ -251,14 +251,14 @@ func (b *Blame) spread(now *Readings, in, from int, amount float64, next []float
 	m := now.Map
 	egress := m.Of(m.Ends[in].Owner)
 	paused := now.trails[in].paused
-	weights := now.weigh(egress, in, func(z int) float64 { return standing(paused, now.pauseReceived(z)) })
+	weights := now.weigh(egress, in, func(z int) float64 { return overlap(paused, now.pauseReceived(z)) })
 	total := sum(weights)
 	if total == 0 {
 		weights = now.weigh(egress, in, func(z int) float64 { return together(paused, now.trails[z].wait) })
 		total = sum(weights)
 	}
 	if total == 0 {
-		b.settle(in, from, amount)
+		b.endWalk(in, from, amount)
 		return false
 	}
 	for k, z := range egress {
@@ -296,9 +296,9 @@ func (r *Readings) pauseReceived(i int) []float32 {
 // that nothing could be sent in it; clocks that differ take the rest.
 const pauseless = 0.95
 
-// standing is how much two pauses coincide in grids that both filled, 0 where the
+// overlap is how much two pauses coincide in grids that both filled, 0 where the
 // first is mostly not continuous.
-func standing(sent, received []float32) float64 {
+func overlap(sent, received []float32) float64 {
 	if sent == nil || received == nil {
 		return 0
 	}

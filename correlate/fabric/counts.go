@@ -118,13 +118,13 @@ func (sc *scratch) count(h History, e *End, k Count, r *Reading) {
 		}
 		return
 	}
-	sc.held[s] = h.Held(sc.held[s][:0], e.slots[s], sc.first, sc.n)
+	sc.values[s] = h.Held(sc.values[s][:0], e.slots[s], sc.first, sc.n)
 	if r.Seen < sc.n {
-		sc.held[txBytes] = h.Held(sc.held[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
+		sc.values[txBytes] = h.Held(sc.values[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
 	}
 	var m mean
-	for g, v := range sc.held[s] {
-		if v == v && (r.Seen == sc.n || sc.held[txBytes][g] == sc.held[txBytes][g]) {
+	for g, v := range sc.values[s] {
+		if v == v && (r.Seen == sc.n || sc.values[txBytes][g] == sc.values[txBytes][g]) {
 			m.add(v)
 			if k == counts && v < 0.5 && r.Counts.fell == 0 {
 				r.Counts.fell = sc.first.Add(telemetry.Duration(g-1) * sc.grid)
@@ -177,7 +177,7 @@ func (r *Reading) mark(c *cell, stood bool) {
 	r.Marks += c.marked
 	switch {
 	case stood && c.pauseReceived < 1-free:
-		r.Standing++
+		r.QueuedGrids++
 		if c.marked <= 0 {
 			r.Unmarked++
 		}

@@ -85,8 +85,8 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 		}
 	}
 	if before != nil {
-		r.settle(before, grid, (*End).IsNIC)
-		r.settle(before, grid, func(e *End) bool { return !e.IsNIC() })
+		r.lengthenTicks(before, grid, (*End).IsNIC)
+		r.lengthenTicks(before, grid, func(e *End) bool { return !e.IsNIC() })
 	}
 	for i := range m.Ends {
 		if p := m.Ends[i].Peer; r.Of[i].Credits && p >= 0 {
@@ -96,9 +96,9 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	}
 }
 
-// settle lengthens the ticks of the ends of one kind of device, now and before
+// lengthenTicks lengthens the ticks of the ends of one kind of device, now and before
 // alike: they are the device's, and do not change.
-func (r *Readings) settle(before *Readings, grid telemetry.Duration, kind func(*End) bool) {
+func (r *Readings) lengthenTicks(before *Readings, grid telemetry.Duration, kind func(*End) bool) {
 	var ends []int
 	longest := 0.0
 	for i := range r.Map.Ends {
@@ -120,8 +120,8 @@ func (r *Readings) settle(before *Readings, grid telemetry.Duration, kind func(*
 		slack = 1
 	}
 	for _, i := range ends {
-		r.stretch(i, longest)
-		before.stretch(i, longest)
+		r.scaleWaiting(i, longest)
+		before.scaleWaiting(i, longest)
 		r.Of[i].Slack = slack
 	}
 }
@@ -142,8 +142,8 @@ func (r *Readings) blocked(i int, times float64, grid telemetry.Duration) bool {
 	return false
 }
 
-// stretch multiplies the waiting of an end.
-func (r *Readings) stretch(i int, times float64) {
+// scaleWaiting multiplies the waiting of an end.
+func (r *Readings) scaleWaiting(i int, times float64) {
 	n, t := &r.Of[i], &r.trails[i]
 	n.PauseReceived, n.WaitErr = min(1, float64(times*n.PauseReceived)), float64(times*n.WaitErr)
 	n.Wait = max(n.Wait, n.PauseReceived)

@@ -102,7 +102,7 @@ func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T)
 		t.Errorf("traffic is said to have stood for %v before one of six ports alike", got)
 	}
 	for port, want := range map[string]float64{"port:leaf1/s0": 0.4, "port:leaf1/h7": 0.4, "port:leaf0/h0": 0} {
-		if got := during.Of[index(t, m, port)].Perhaps; math.Abs(got-want) > 1e-6 {
+		if got := during.Of[index(t, m, port)].PossiblyQueued; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: perhaps %v, want %v", port, got, want)
 		}
 	}
@@ -229,10 +229,10 @@ func TestMarksBelongToStandingTraffic(t *testing.T) {
 	w.report("port:leaf0/h1", marked, half+1, grids, 40)
 	m, _, during := w.read()
 	stood, free := during.Of[index(t, m, "port:leaf0/h0")], during.Of[index(t, m, "port:leaf0/h1")]
-	if stood.Standing != half || !near(stood.Unmarked, 0.75) || !near(stood.Marks, 25) || stood.MarkedFree != 0 {
+	if stood.QueuedGrids != half || !near(stood.Unmarked, 0.75) || !near(stood.Marks, 25) || stood.MarkedFree != 0 {
 		t.Errorf("under a queue: %+v", stood)
 	}
-	if free.Standing != 0 || !near(free.Marks, 40) || !near(free.MarkedFree, 40) {
+	if free.QueuedGrids != 0 || !near(free.Marks, 40) || !near(free.MarkedFree, 40) {
 		t.Errorf("without a queue: %+v", free)
 	}
 }

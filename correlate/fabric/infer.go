@@ -25,9 +25,9 @@ func (r *Readings) infer(h History, sc *scratch) {
 		ways := r.fullest(h, sc, sw.Ends, held)
 		for _, w := range ways {
 			if len(ways) <= maxFull {
-				r.stand(w, held)
+				r.addQueue(w, held)
 			} else {
-				r.Of[w.end].Perhaps = total / float64(len(held))
+				r.Of[w.end].PossiblyQueued = total / float64(len(held))
 			}
 		}
 	}
@@ -67,12 +67,12 @@ func (sc *scratch) filled(h History, e *End) []float32 {
 		return nil
 	}
 	out := make([]float32, sc.n)
-	tx := h.Held(sc.held[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
-	rate := sc.held[linkSpeed][:0]
+	tx := h.Held(sc.values[txBytes][:0], e.slots[txBytes], sc.first, sc.n)
+	rate := sc.values[linkSpeed][:0]
 	if e.slots[linkSpeed] >= 0 {
 		rate = h.Held(rate, e.slots[linkSpeed], sc.first, sc.n)
 	}
-	sc.held[txBytes], sc.held[linkSpeed] = tx, rate
+	sc.values[txBytes], sc.values[linkSpeed] = tx, rate
 	for k := range out {
 		sent, ok := sc.at(txBytes, k)
 		if !ok {
@@ -111,8 +111,8 @@ func (r *Readings) withheld(ends []int) (held []float32, total float64) {
 	return held, total
 }
 
-// stand notes that there was a queue at an end while credits were withheld.
-func (r *Readings) stand(w way, held []float32) {
+// addQueue notes that there was a queue at an end while credits were withheld.
+func (r *Readings) addQueue(w way, held []float32) {
 	n, tr := &r.Of[w.end], &r.trails[w.end]
 	if tr.wait == nil {
 		tr.wait = make([]float32, len(held))

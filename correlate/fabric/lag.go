@@ -98,7 +98,7 @@ type Work struct {
 func (m *Map) Shares(h History, grid telemetry.Duration, w Work) []float64 {
 	totals := make([]float64, len(w.Ends))
 	for i, end := range w.Ends {
-		for _, v := range m.held(h, end, w.Span.From.Add(grid), int(w.Span.To.Sub(w.Span.From)/grid)) {
+		for _, v := range m.sentPerGrid(h, end, w.Span.From.Add(grid), int(w.Span.To.Sub(w.Span.From)/grid)) {
 			if v == v {
 				totals[i] += v
 			}
@@ -148,7 +148,7 @@ func (m *Map) rates(h History, grid telemetry.Duration, s LagSpan, ends []int) (
 	}
 	rates := make([][]float64, len(ends))
 	for i, end := range ends {
-		rates[i] = m.held(h, end, s.From.Add(grid), n)
+		rates[i] = m.sentPerGrid(h, end, s.From.Add(grid), n)
 		missing := 0
 		for _, v := range rates[i] {
 			if v != v {
@@ -163,8 +163,8 @@ func (m *Map) rates(h History, grid telemetry.Duration, s LagSpan, ends []int) (
 	return rates, true
 }
 
-// held is what an end sent in each of n grids, NaN where that is not known.
-func (m *Map) held(h History, end int, first telemetry.Time, n int) []float64 {
+// sentPerGrid is what an end sent in each of n grids, NaN where that is not known.
+func (m *Map) sentPerGrid(h History, end int, first telemetry.Time, n int) []float64 {
 	slot := m.Ends[end].slots[txBytes]
 	if slot < 0 {
 		return slices.Repeat([]float64{math.NaN()}, n)

@@ -33,9 +33,9 @@ type Reading struct {
 	// Ceiling is the 95th percentile of what it sent over its speed, in grids with
 	// a queue, per second it was free to send. 0 if there was none.
 	Ceiling float64
-	// Perhaps is for which share of the time a queue was at this end of a switch or at
+	// PossiblyQueued is for which share of the time a queue was at this end of a switch or at
 	// others of it that send as much.
-	Perhaps float64
+	PossiblyQueued float64
 	// Swing is how its mean load varied; of a baseline only.
 	Swing Swing
 	// Peak is the 95th percentile of what it sent over its speed in any grid,
@@ -54,10 +54,10 @@ type Reading struct {
 	Room, Slack float64
 	// WaitErr is the standard error of Wait, by what its samples differ.
 	WaitErr float64
-	// Standing is the grids in which a queue was present and it was free to send,
+	// QueuedGrids is the grids in which a queue was present and it was free to send,
 	// Unmarked the part of them in which no packet was marked.
-	Standing int
-	Unmarked float64
+	QueuedGrids int
+	Unmarked    float64
 	// Marks is the packets per second marked, MarkedFree those of them without a
 	// queue, MarkedLate those of the span's second half.
 	Marks, MarkedFree, MarkedLate float64
@@ -72,13 +72,13 @@ type trail struct {
 	known        int       // grids in which the counter of it was read below its top, where it means nothing
 }
 
-// standingSeconds of line rate in a queue make it a queue build-up: a couple of
+// buildUpSeconds of line rate in a queue make it a queue build-up: a couple of
 // microseconds is more than the packets of one instant, less than any pause or
 // marking threshold in use (25 kB at 100 Gb/s).
-const standingSeconds = 2e-6
+const buildUpSeconds = 2e-6
 
-// Standing returns the bytes in its queue from which an end has a queue build-up.
-func (e *End) Standing() float64 { return float64(standingSeconds * e.Speed) }
+// BuildUpBytes returns the bytes in its queue from which an end has a queue build-up.
+func (e *End) BuildUpBytes() float64 { return float64(buildUpSeconds * e.Speed) }
 
 // pauseQuanta of quantumBits are the longest time that one PFC frame can ask for
 // (IEEE 802.1Qbb), and typicalPause the part of it that a frame represents on
@@ -174,34 +174,34 @@ type Readings struct {
 
 // scratch holds the buffers of one Read.
 type scratch struct {
-	first                 telemetry.Time
-	grid                  telemetry.Duration
-	n                     int
-	util, rutil, standing []float64
-	held                  [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
-	quiet                 bool               // no signal of waiting moves
-	swings                bool               // how the load varies is asked for
+	first               telemetry.Time
+	grid                telemetry.Duration
+	n                   int
+	util, rutil, queued []float64
+	values              [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
+	quiet               bool               // no signal of waiting moves
+	swings              bool               // how the load varies is asked for
 }
 
 // hold fetches an end's signals of traffic and of waiting in every grid of the span.
 func (sc *scratch) hold(h History, e *End) {
 	sc.quiet = true
 	for s := range linkSpeed {
-		sc.held[s] = sc.held[s][:0]
+		sc.values[s] = sc.values[s][:0]
 		if e.slots[s] < 0 || s.zeroIsNone() && h.Unmoved(e.slots[s]) {
 			continue
 		}
-		sc.held[s] = h.Held(sc.held[s], e.slots[s], sc.first, sc.n)
-		sc.quiet = sc.quiet && !(s.waits() && slices.ContainsFunc(sc.held[s], func(v float64) bool { return v != 0 }))
+		sc.values[s] = h.Held(sc.values[s], e.slots[s], sc.first, sc.n)
+		sc.quiet = sc.quiet && !(s.waits() && slices.ContainsFunc(sc.values[s], func(v float64) bool { return v != 0 }))
 	}
 }
 
 // at returns a signal in grid k, false where it is not known.
 func (sc *scratch) at(s signal, k int) (float64, bool) {
-	if k >= len(sc.held[s]) {
+	if k >= len(sc.values[s]) {
 		return 0, false
 	}
-	v := sc.held[s][k]
+	v := sc.values[s][k]
 	if v != v {
 		return 0, false
 	}
@@ -226,7 +226,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var c cell
 	var late mean
 	waited, squares, waitSeen := 0.0, 0.0, 0
-	sc.util, sc.rutil, sc.standing = sc.util[:0], sc.rutil[:0], sc.standing[:0]
+	sc.util, sc.rutil, sc.queued = sc.util[:0], sc.rutil[:0], sc.queued[:0]
 	sc.hold(h, e)
 	for k := range sc.n {
 		if !sc.carried(e, k, &c) {
@@ -255,7 +255,7 @@ func (sc *scratch) read(h History, e *End) (Reading, trail) {
 			waited += wait
 			squares += float64(max(wait, c.pauseReceived) * max(wait, c.pauseReceived))
 			if wait > 0.5 && c.pauseReceived < 1-free {
-				sc.standing = append(sc.standing, c.tx/(1-c.pauseReceived))
+				sc.queued = append(sc.queued, c.tx/(1-c.pauseReceived))
 			}
 		}
 		if c.queueSeen {
@@ -302,7 +302,7 @@ func interval(cadence float64, grid telemetry.Duration) float64 {
 func waiting(e *End, c *cell) (float64, bool) {
 	switch {
 	case c.queueSeen && e.Speed > 0:
-		if c.queue > e.Standing() {
+		if c.queue > e.BuildUpBytes() {
 			return 1, true
 		}
 		return 0, true
@@ -329,12 +329,12 @@ func (sc *scratch) finish(r *Reading) {
 	r.PauseSent /= n
 	r.Util, r.Peak = sum(sc.util)/n, high(sc.util)
 	r.RUtil, r.RPeak = sum(sc.rutil)/n, high(sc.rutil)
-	r.Ceiling = high(sc.standing)
+	r.Ceiling = high(sc.queued)
 	if r.Idle > 0 {
 		r.PauseSentIdle /= float64(r.Idle)
 	}
-	if r.Standing > 0 {
-		r.Unmarked /= float64(r.Standing)
+	if r.QueuedGrids > 0 {
+		r.Unmarked /= float64(r.QueuedGrids)
 	}
 	r.Marks /= n
 	r.MarkedFree /= n

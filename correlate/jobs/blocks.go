@@ -24,13 +24,13 @@ const (
 
 // blocks are the means of blockSteps steps in a row, in seconds.
 type blocks struct {
-	past  past
-	sum   float64   // the cumulative sum against the usual block
-	held  []float64 // since the sum was last zero
-	total float64   // of the block in progress
-	n     int
-	slow  bool // those held are
-	fresh bool // one was added since corroborating evidence was sought
+	past        past
+	sum         float64   // the cumulative sum against the usual block
+	accumulated []float64 // since the sum was last zero
+	total       float64   // of the block in progress
+	n           int
+	slow        bool // those held are
+	fresh       bool // one was added since corroborating evidence was sought
 }
 
 // add takes a step of x seconds, and reports whether the blocks held are slow with it.
@@ -47,9 +47,9 @@ func (b *blocks) add(x float64) bool {
 		return false
 	}
 	b.sum = accumulate(b.sum, u, m)
-	b.held, b.fresh = append(b.held, m), true
-	b.slow = b.sum >= alarm && mean(b.held) >= float64((1+leastShift)*u.mean)
-	if b.sum == 0 || !b.slow && len(b.held) >= mostBlocks {
+	b.accumulated, b.fresh = append(b.accumulated, m), true
+	b.slow = b.sum >= alarm && mean(b.accumulated) >= float64((1+leastShift)*u.mean)
+	if b.sum == 0 || !b.slow && len(b.accumulated) >= mostBlocks {
 		b.release()
 	}
 	return b.slow
@@ -57,7 +57,7 @@ func (b *blocks) add(x float64) bool {
 
 // release makes those held usual ones.
 func (b *blocks) release() {
-	for _, m := range b.held {
+	for _, m := range b.accumulated {
 		b.past.add(m)
 	}
 	b.restart()
@@ -65,7 +65,7 @@ func (b *blocks) release() {
 
 // restart forgets the blocks held, and the one in progress.
 func (b *blocks) restart() {
-	b.sum, b.held, b.total, b.n, b.slow, b.fresh = 0, b.held[:0], 0, 0, false, false
+	b.sum, b.accumulated, b.total, b.n, b.slow, b.fresh = 0, b.accumulated[:0], 0, 0, false, false
 }
 
 func (b *blocks) clear() {
@@ -76,15 +76,15 @@ func (b *blocks) clear() {
 func (b *blocks) scale(by float64) {
 	b.past.scale(by)
 	b.total = float64(b.total * by)
-	for i := range b.held {
-		b.held[i] = float64(b.held[i] * by)
+	for i := range b.accumulated {
+		b.accumulated[i] = float64(b.accumulated[i] * by)
 	}
 }
 
 func (b *blocks) snapshot(c *snapshot.Codec) {
 	b.past.snapshot(c)
 	c.F64(&b.sum)
-	c.F64s(&b.held)
+	c.F64s(&b.accumulated)
 	c.F64(&b.total)
 	c.Int(&b.n)
 	c.Bool(&b.slow)
@@ -100,7 +100,7 @@ func (j *Job) suspectBlocks() {
 
 // inBlocks are the steps of the blocks held.
 func (j *Job) inBlocks() (out []pending) {
-	n := min(len(j.blocks.held)*blockSteps+j.blocks.n, len(j.Recent))
+	n := min(len(j.blocks.accumulated)*blockSteps+j.blocks.n, len(j.Recent))
 	for i, s := range j.Recent[len(j.Recent)-n:] {
 		out = append(out, pending{s.End, s.Even, j.each(), j.Steps - uint64(n-1-i)})
 	}
@@ -110,8 +110,8 @@ func (j *Job) inBlocks() (out []pending) {
 // blocksDegraded is the degradation that shows in the blocks held.
 func (j *Job) blocksDegraded(g telemetry.Time, u usual) *Degradation {
 	h, steps := j.suspected(g, u), j.inBlocks()
-	slow, usual := mean(j.blocks.held), j.blocks.past.usual()
-	h.line, h.inBlocks, h.patience = u.mean/2+slow/2, true, blockSteps*calmBlocks((slow-usual.mean)/usual.sigma)
+	slow, usual := mean(j.blocks.accumulated), j.blocks.past.usual()
+	h.line, h.inBlocks, h.recoverAfter = u.mean/2+slow/2, true, blockSteps*calmBlocks((slow-usual.mean)/usual.sigma)
 	h.Onset = steps[0].within()
 	for _, p := range steps {
 		h.sampled.sample(p.length)
@@ -141,7 +141,7 @@ func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Degradation {
 	b := &j.blocks
 	fresh := b.fresh
 	b.fresh = false
-	if !fresh || b.slow || len(b.held) < nearBlocks || b.sum < nearAlarm || mean(b.held) < float64((1+leastShift)*b.past.usual().mean) {
+	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.sum < nearAlarm || mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
 		return nil
 	}
 	return j.blocksDegraded(g, u)

@@ -100,12 +100,12 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 		redone = j.good.fail() // a restart after a failure loses nothing more
 	}
 	if j.Degradation != nil {
-		j.Degradation.State, j.Degradation.told, j.Degradation.Since = state, state, e.At
+		j.Degradation.State, j.Degradation.reported, j.Degradation.Since = state, state, e.At
 		j.Degradation.Redone += redone
 		return []Changed{{j, Turned}}
 	}
 	u := j.past.usual()
-	j.Degradation = &Degradation{State: state, told: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
+	j.Degradation = &Degradation{State: state, reported: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
 		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At, Redone: redone}
 	j.evidence, j.sum, j.suspects = 0, 0, j.suspects[:0]
 	return []Changed{{j, Began}}
@@ -134,7 +134,7 @@ func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 		b.End(job, at)
 	}
 	*j = Job{Entity: j.Entity, Degradation: j.Degradation, LastEnd: j.LastEnd, Steps: j.Steps, good: j.good, mfu: j.mfu, ended: j.ended,
-		phase: j.phase, phaseFrom: j.phaseFrom, phaseTo: j.phaseTo, excused: j.excused}
+		phase: j.phase, phaseFrom: j.phaseFrom, phaseTo: j.phaseTo, savedAt: j.savedAt}
 }
 
 // Forget drops a job's degradation: the job has recovered, or what it does now is

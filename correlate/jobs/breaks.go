@@ -9,10 +9,10 @@ package jobs
 // that was lost.
 const lostReport = 0.1
 
-// habit is how much longer than usual the step in progress may seem by the job's
+// patternExcess is how much longer than usual the step in progress may seem by the job's
 // periodic patterns, in seconds: because it is a long step, or one in which a
 // checkpoint is due, or comes after a break, or both.
-func (j *Job) habit() float64 {
+func (j *Job) patternExcess() float64 {
 	return max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)) + j.pause()
 }
 
@@ -27,12 +27,12 @@ func (j *Job) pause() float64 {
 	return most
 }
 
-// rest records for how many seconds a job did something else than its next step (of
+// afterBreak records for how many seconds a job did something else than its next step (of
 // one that reports several at once: as part of each of them), and reports whether
 // that was a break. The first step after one may take longer, until what it works
 // with is warm again: unless a break comes before each, it is neither slow nor
 // usual.
-func (j *Job) rest(seconds float64) bool {
+func (j *Job) afterBreak(seconds float64) bool {
 	u := j.past.usual()
 	if u.n < minPast || !isLong(u, u.median+seconds) {
 		return false

@@ -20,7 +20,7 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 		return j.closeDegraded(g, hung, s)
 	case j.young(at):
 		return None
-	case j.writes(at) && !j.stands(g, hung):
+	case j.writes(at) && !j.hungTooLong(g, hung):
 		return None
 	}
 	return j.closeHealthy(g, hung, s)
@@ -54,15 +54,15 @@ func (j *Job) perStep(seconds float64) float64 {
 	return float64(seconds*j.past.usual().median) / j.gaps.usual().median
 }
 
-// stood is for how many seconds at least a stalled job has stood still: all the
+// stalledFor is for how many seconds at least a stalled job has stalledFor still: all the
 // time since the last report, except for the other steps of the next.
-func (j *Job) stood(g telemetry.Time, usualStep float64) float64 {
+func (j *Job) stalledFor(g telemetry.Time, usualStep float64) float64 {
 	others := max(0, j.gaps.usual().median-usualStep)
-	return j.silent(g) - others
+	return j.noStepFor(g) - others
 }
 
-// silent is for how many seconds a job has reported no step.
-func (j *Job) silent(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-j.LastEnd) / 1e9 }
+// noStepFor is for how many seconds a job has reported no step.
+func (j *Job) noStepFor(g telemetry.Time) float64 { return float64(g.Add(-j.delay)-j.LastEnd) / 1e9 }
 
 // idlePatience is the timeout, in seconds, for a job on whose GPUs nothing is
 // launched: clearly longer than it has been before, if it has. One report may have
@@ -117,14 +117,14 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		age = hung // it may be the first of its long steps
 	}
 	longest := j.longest(u)
-	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.stands(g, hung)
-	silent := j.silent(g)
+	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
+	silent := j.noStepFor(g)
 	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length will tell
 	}
 	stalled := overdue && silent >= quiet
 	evidence := j.evidence
-	if age > u.median+j.habit() {
+	if age > u.median+j.patternExcess() {
 		evidence = max(evidence, weigh(evidence, u, age))
 	}
 	enough := evidence >= threshold || j.shifted(u) || stalled
@@ -187,12 +187,12 @@ func (j *Job) certain(u usual, age float64) bool {
 // longest is how long the step in progress may be that is like one of those
 // before.
 func (j *Job) longest(u usual) float64 {
-	return max(u.longest, u.median+j.habit())
+	return max(u.longest, u.median+j.patternExcess())
 }
 
 // suspected is a degradation of which no step is known yet.
 func (j *Job) suspected(g telemetry.Time, u usual) *Degradation {
-	return &Degradation{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, EqualWork: j.evenWork.slope > 0}
+	return &Degradation{State: Slow, reported: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, EqualWork: j.evenWork.slope > 0}
 }
 
 // degradation returns the degradation as it would begin at grid g.
@@ -208,7 +208,7 @@ func (j *Job) degradation(g telemetry.Time, u usual, age float64, stalled bool) 
 	for len(suspects) > 0 && suspects[0].length <= first {
 		suspects = suspects[1:] // it was only noise
 	}
-	if n := len(suspects); n > 1 && h.line == 0 && j.evidence < suspicion && suspects[n-1].length <= first && suspects[n-2].length <= first {
+	if n := len(suspects); n > 1 && h.line == 0 && j.evidence < certainlySlow && suspects[n-1].length <= first && suspects[n-2].length <= first {
 		suspects = nil // what is overdue now began after them
 	}
 	if len(suspects) > 0 {
@@ -227,7 +227,7 @@ func (j *Job) degradation(g telemetry.Time, u usual, age float64, stalled bool) 
 		}
 	}
 	if stalled {
-		h.State, h.told = Stalled, Stalled
+		h.State, h.reported = Stalled, Stalled
 	}
 	if stalled || age > u.median+float64(drift*u.spread) {
 		h.Overdue = age
@@ -240,7 +240,7 @@ func (j *Job) closeDegraded(g telemetry.Time, hung float64, s Senses) Change {
 	u := j.past.usual()
 	if h.Since != 0 {
 		// A job that failed loses everything until a step ends.
-		h.Overdue = max(0, j.silent(g)) + h.Expected
+		h.Overdue = max(0, j.noStepFor(g)) + h.Expected
 	}
 	age := j.age(g)
 	// Among steps that are slow anyway the usual slow step is the unit.
@@ -253,7 +253,7 @@ func (j *Job) closeDegraded(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	age = max(age, hung)
 	if h.State == Stalled && h.Overdue > 0 {
-		age = max(age, h.Overdue, j.stood(g, u.median))
+		age = max(age, h.Overdue, j.stalledFor(g, u.median))
 	}
 	stalled := age >= float64(j.patience()*unit) && h.Since == 0
 	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !j.works(g, s)) {
@@ -268,8 +268,8 @@ func (j *Job) closeDegraded(g telemetry.Time, hung float64, s Senses) Change {
 	if h.Well() {
 		return Ended
 	}
-	if h.State != h.told {
-		h.told = h.State
+	if h.State != h.reported {
+		h.reported = h.State
 		return Turned
 	}
 	return None

@@ -55,11 +55,11 @@ type Degradation struct {
 	// seconds, where these have grown and the job reports no checkpoint; 0 otherwise.
 	Periodic float64
 
-	patience  int // usual steps wanted to be well, where that is more than wellAfter
-	tailSteps int // usual steps since LastSlow, in a row
-	tailSum   float64
-	mfu       utilisation
-	told      State // the state last told of
+	recoverAfter int // usual steps wanted to be well, where that is more than wellAfter
+	tailSteps    int // usual steps since LastSlow, in a row
+	tailSum      float64
+	mfu          utilisation
+	reported     State // the state last reported of
 	// line is the length above which a step is a slow one, seconds; 0 where that
 	// follows from what is usual.
 	line float64
@@ -117,7 +117,7 @@ func (h *Degradation) Well() bool {
 	if h.State == Restarted {
 		return h.tailSteps >= wellAfter
 	}
-	return h.tailSteps >= max(calmAfter, h.patience)
+	return h.tailSteps >= max(calmAfter, h.recoverAfter)
 }
 
 // scale scales the degradation for steps that hold by times as much from now on:
@@ -145,7 +145,7 @@ const mostRelapses = 5
 // Relapse marks this as the n-th relapse of one trouble: each requires twice as
 // long a calm as the one before to be over.
 func (h *Degradation) Relapse(n int) {
-	h.patience = max(h.patience, calmAfter<<min(n, mostRelapses))
+	h.recoverAfter = max(h.recoverAfter, calmAfter<<min(n, mostRelapses))
 }
 
 // addSlow counts n slow steps of x seconds that ended by at.
@@ -178,12 +178,12 @@ func (h *Degradation) snapshot(c *snapshot.Codec) {
 	c.F64(&h.Overdue)
 	c.F64(&h.Lost)
 	c.F64(&h.Redone)
-	c.Int(&h.patience)
+	c.Int(&h.recoverAfter)
 	c.Int(&h.tailSteps)
 	c.F64(&h.tailSum)
 	h.sampled.snapshot(c)
 	h.mfu.snapshot(c)
-	codeState(c, &h.told)
+	codeState(c, &h.reported)
 	c.U64(&h.last)
 	c.F64(&h.line)
 	c.Bool(&h.inBlocks)

@@ -17,8 +17,8 @@ const (
 	gain      = 2.0
 	decay     = 0.7
 	threshold = 3.9 // two full gains, less rounding
-	// suspicion is one full gain: a step that is certainly slow.
-	suspicion = 1.9
+	// certainlySlow is one full gain: a step that is certainly slow.
+	certainlySlow = 1.9
 	// A step z deviations above the median adds z less slack, of at most clip, to
 	// the job's sum; it is slow when the sum passes alarm and the steps are longer
 	// by leastShift in the median: the cumulative sum of Page (1954), tuned to find
@@ -116,7 +116,7 @@ type Job struct {
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
 	saving             Step           // the last checkpoint whose length was reported, then the report it was in and the part of each of its steps
-	excused            telemetry.Time // when a checkpoint was last told of, until a step has ended since
+	savedAt            telemetry.Time // when a checkpoint was last told of, until a step has ended since
 	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was told
 	suspects           []pending
 	ended              bool               // the job is over: no step is expected
@@ -171,7 +171,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	j.Last = even
 	j.remember(Step{at, x, even})
 	if j.Degradation == nil {
-		j.waited.report(j.excused != 0 || j.saving.End == at)
+		j.waited.report(j.savedAt != 0 || j.saving.End == at)
 	}
 	if j.Degradation == nil && j.slowBySaving(at, even) {
 		j.account(at, x, j.each())
@@ -181,7 +181,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		return
 	}
 	apart := j.apart(at, x)
-	excused := j.Degradation == nil && !apart && j.excuse(at, even)
+	excused := j.Degradation == nil && !apart && j.isExpected(at, even)
 	if u := j.past.usual(); (excused || apart && j.Degradation == nil) && u.n >= minPast {
 		j.announce(max(0, j.took(at, x)-u.median))
 	}
@@ -204,13 +204,13 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		if apart {
 			gap -= j.wrote
 		}
-		n = j.told(gap, x)
+		n = j.stepsOf(gap, x)
 		if j.Degradation == nil {
 			between := gap
 			if j.sparse() {
 				between = j.perStep(gap)
 			}
-			if first = j.rest(between - x); first {
+			if first = j.afterBreak(between - x); first {
 				n = j.each() // the break is none of its steps
 			}
 			j.gaps.add(gap)
@@ -224,7 +224,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 		j.Degradation.sampled.sample(even)
 		j.observeDegraded(at, even, n)
 	case clear && (!first || j.rested):
-		j.observeHealthy(at, j.beside(at, j.learnWork(tokens, x)), n)
+		j.observeHealthy(at, j.withoutSave(at, j.learnWork(tokens, x)), n)
 	}
 	j.spend(at)
 	j.LastEnd, j.rested = at, first
@@ -241,16 +241,16 @@ func (j *Job) took(at telemetry.Time, x float64) float64 {
 	return max(x, between)
 }
 
-// maxTold bounds the steps that one report can stand for.
-const maxTold = 1000
+// maxStepsPerReport bounds the steps that one report can stand for.
+const maxStepsPerReport = 1000
 
-// told is how many steps a report after gap seconds stands for: a job may report
+// stepsOf is how many steps a report after gap seconds stands for: a job may report
 // only every tenth.
-func (j *Job) told(gap, x float64) int {
+func (j *Job) stepsOf(gap, x float64) int {
 	if j.past.usual().n < minPast || !j.sparse() {
 		return 1
 	}
-	return int(min(max(1, gap/x+0.5), maxTold))
+	return int(min(max(1, gap/x+0.5), maxStepsPerReport))
 }
 
 // Between is the usual time between reported steps; 0 where that is not known yet.
@@ -267,7 +267,7 @@ func (j *Job) each() int {
 	if len(j.gaps.lengths) == 0 {
 		return 1
 	}
-	return j.told(j.gaps.usual().median, j.past.usual().median)
+	return j.stepsOf(j.gaps.usual().median, j.past.usual().median)
 }
 
 func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
@@ -276,7 +276,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		j.past.add(x)
 		return
 	}
-	if j.habitual(u, x) {
+	if j.matchesPattern(u, x) {
 		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, true)
 		return // it is no evidence either way
 	}
@@ -309,9 +309,9 @@ func (j *Job) observeDegraded(at telemetry.Time, x float64, n int) {
 	h.Overdue = 0
 	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
 		grew := j.grew(at)
-		h.patience = 0
+		h.recoverAfter = 0
 		if grew > 0 {
-			h.patience = j.turns()
+			h.recoverAfter = j.turns()
 		}
 	}
 	if u := j.past.usual(); isSlow {
@@ -390,7 +390,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	}
 	c.Bool(&j.announced.phase)
 	c.F64(&j.evidence)
-	c.Time(&j.excused)
+	c.Time(&j.savedAt)
 	c.F64(&j.wrote)
 	c.Time(&j.saving.End)
 	c.F64(&j.saving.Seconds)

@@ -16,8 +16,8 @@ const (
 	// longStep is the excess over the median, as part of it and in deviations,
 	// from which a step that came to nothing was a long one.
 	longStep, longSigmas = 0.15, 6
-	// habitWidth is how many times the largest excess of the pattern one may have.
-	habitWidth = 1.3
+	// patternWidth is how many times the largest excess of the pattern one may have.
+	patternWidth = 1.3
 	// turnWidth is how far from a turn, as part of the shortest time between two,
 	// one may come for all to come in turn.
 	turnWidth = 0.1
@@ -59,7 +59,7 @@ func (l longs) extra(step uint64) float64 {
 	if since < float64((1-turnWidth)*shortest)-1 || l.regular() && !inTurn(since, shortest) {
 		return 0
 	}
-	return float64(habitWidth * l.most())
+	return float64(patternWidth * l.most())
 }
 
 // likeMost are those that are neither twice as long as their median nor half as

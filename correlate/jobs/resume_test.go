@@ -21,8 +21,8 @@ func watched(lengths ...float64) (*Book, *Job) {
 
 // held is a published degradation: steps of 2 s that became 6 s at 100 s, last
 // published at 900 s.
-func held() Held {
-	return Held{Onset: telemetry.Interval{Earliest: 100e9, Latest: 106e9}, Opened: 110e9, Until: 900e9, Before: 2, Expected: 2, Now: 6, Lost: 500}
+func held() Published {
+	return Published{Onset: telemetry.Interval{Earliest: 100e9, Latest: 106e9}, Opened: 110e9, Until: 900e9, Before: 2, Expected: 2, Now: 6, Lost: 500}
 }
 
 func times(n int, x float64) []float64 {
@@ -81,13 +81,13 @@ func TestAJobThatIsBackAtWhatWasExpectedHasRecovered(t *testing.T) {
 
 func TestTooLittleIsHeardToSay(t *testing.T) {
 	_, few := watched(times(4, 6)...)
-	if got := few.Resume(held()); got != Unheard {
+	if got := few.Resume(held()); got != Undecided {
 		t.Errorf("four steps: resumed as %d", got)
 	}
 	_, old := watched(times(10, 6)...)
 	h := held()
 	h.Until = old.LastEnd
-	if got := old.Resume(h); got != Unheard {
+	if got := old.Resume(h); got != Undecided {
 		t.Errorf("no step since it was published: resumed as %d", got)
 	}
 }

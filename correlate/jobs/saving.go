@@ -28,8 +28,8 @@ const (
 	// turnsWell of the time between two checkpoints must pass without a grown one
 	// for a job that they degrade to recover, except for one that is as it was.
 	turnsWell = 1.5
-	// leastBeside of a usual step is left of one without the checkpoint in it.
-	leastBeside = 0.5
+	// leastWithoutSave of a usual step is left of one without the checkpoint in it.
+	leastWithoutSave = 0.5
 	// longestTurn bounds what is waited for, in steps.
 	longestTurn = 1000
 	// maxTurnsKept are remembered.
@@ -48,8 +48,8 @@ type saver struct {
 	known int       // how many before it that was the most of
 }
 
-// told records a checkpoint of so many seconds, in the step of that number.
-func (s *saver) told(step uint64, took float64, keep bool) {
+// record records a checkpoint of so many seconds, in the step of that number.
+func (s *saver) record(step uint64, took float64, keep bool) {
 	if s.at != 0 && step > s.at {
 		s.turns = appendLast(s.turns, step-s.at, maxTurnsKept)
 	}
@@ -83,7 +83,7 @@ func (j *Job) wroteIn(at telemetry.Time, x float64) {
 }
 
 func (j *Job) fileSaving() {
-	j.saves.told(j.Steps, j.saving.Seconds, j.Degradation == nil && j.grew(j.saving.End) == 0)
+	j.saves.record(j.Steps, j.saving.Seconds, j.Degradation == nil && j.grew(j.saving.End) == 0)
 }
 
 // turn is how many reports lay between the last two, 0 where it is not known.
@@ -113,13 +113,13 @@ func (j *Job) turns() int {
 // savesAgain reports whether a step of that age may be one more of the checkpoints
 // that degrade the job: its length shows it when it has ended.
 func (j *Job) savesAgain(age float64) bool {
-	return j.Degradation.patience > 0 && age <= j.past.usual().median+float64(turnsWell*j.saves.last)
+	return j.Degradation.recoverAfter > 0 && age <= j.past.usual().median+float64(turnsWell*j.saves.last)
 }
 
 // grew returns how many times its usual length the checkpoint took that is reported
 // with the step that ends at at; 0 where none is reported or it has not grown.
 func (j *Job) grew(at telemetry.Time) float64 {
-	if j.Degradation != nil && j.Degradation.patience > 0 {
+	if j.Degradation != nil && j.Degradation.recoverAfter > 0 {
 		return j.grewBy(at, grownSome)
 	}
 	return j.grewBy(at, grownBy)
@@ -144,7 +144,7 @@ func (j *Job) savedSlowly(g telemetry.Time, u usual) *Degradation {
 	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || !j.SavedAsNever() {
 		return nil
 	}
-	h := &Degradation{State: Slow, told: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, patience: j.turns(),
+	h := &Degradation{State: Slow, reported: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, recoverAfter: j.turns(),
 		Onset: pending{at: j.LastEnd, length: j.Last, n: j.each()}.within()}
 	h.addSlow(j.LastEnd, max(u.median, j.Last-j.saves.usual.before()), j.each())
 	h.last = j.Steps - 1
@@ -175,7 +175,7 @@ func (j *Job) savesDegraded(g telemetry.Time, u usual) *Degradation {
 		return nil
 	}
 	h := j.amongUsual(g, u, j.saves.grown)
-	h.patience, h.last = j.turns(), j.Steps-1
+	h.recoverAfter, h.last = j.turns(), j.Steps-1
 	j.saves.grown, j.saves.slow = j.saves.grown[:0], false
 	if !h.costs() {
 		return nil // they are not in the steps
@@ -200,13 +200,13 @@ func (s *saver) due(step uint64) float64 {
 	return most
 }
 
-// beside returns the time of a report of x seconds that ended at at without a
+// withoutSave returns the time of a report of x seconds that ended at at without a
 // checkpoint which the job reports as part of it and which took no longer than
 // usual: only that is judged, and only that becomes the usual. For a job that
 // reports every fifth step one past report in eight may hold a checkpoint; its
 // spread would hide a loss of a third. Where every report holds one, it is part of
 // the usual.
-func (j *Job) beside(at telemetry.Time, x float64) float64 {
+func (j *Job) withoutSave(at telemetry.Time, x float64) float64 {
 	u := j.past.usual()
 	if j.saving.End != at || j.saves.turn() == 1 || j.savedApart(at, x) || u.n >= minPast && j.grew(at) > 0 {
 		return x
@@ -215,7 +215,7 @@ func (j *Job) beside(at telemetry.Time, x float64) float64 {
 	if u.n == 0 {
 		median = rest // the first report: there is nothing to hold it against
 	}
-	if rest <= float64(leastBeside*median) || abs(rest-median) >= abs(x-median) {
+	if rest <= float64(leastWithoutSave*median) || abs(rest-median) >= abs(x-median) {
 		return x // it was not in the step
 	}
 	if u.n >= minPast && isLong(u, x) {
@@ -250,14 +250,14 @@ func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 		return 0
 	case j.Degradation.Periodic > 0:
 		return j.Degradation.Periodic
-	case j.habitual(u, x):
+	case j.matchesPattern(u, x):
 		extra := j.longs.typical()
 		j.longs.add(j.Steps, at, x-u.median)
 		return extra
-	case j.excused != 0 && len(j.announced.now().lengths) > 0:
+	case j.savedAt != 0 && len(j.announced.now().lengths) > 0:
 		return j.announced.now().before()
 	case told && len(j.longs) > 0:
-		return min(j.saving.Seconds, float64(habitWidth*j.longs.typical()))
+		return min(j.saving.Seconds, float64(patternWidth*j.longs.typical()))
 	case told:
 		return j.saving.Seconds
 	}

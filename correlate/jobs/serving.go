@@ -237,8 +237,8 @@ func (j *Job) servesAgain(g telemetry.Time, now Served) Change {
 		return Ended
 	}
 	h.Overdue = float64(g-h.Since) / 1e9
-	if h.State != h.told {
-		h.told = h.State
+	if h.State != h.reported {
+		h.reported = h.State
 		return Turned
 	}
 	return None
@@ -344,7 +344,7 @@ func (j *Job) beginServed(g telemetry.Time, span float64) {
 	s := j.service
 	every := float64(ServedEvery) / 1e9
 	first := s.doubts[0].from
-	h := &Degradation{State: Slow, told: Slow, Opened: g, Usual: every, LastSlow: g,
+	h := &Degradation{State: Slow, reported: Slow, Opened: g, Usual: every, LastSlow: g,
 		Onset: telemetry.Interval{Earliest: first, Latest: first.Add(ServedEvery)}}
 	// The latency that grew more is the measure.
 	h.Measure = MeasureITL
@@ -397,8 +397,8 @@ func (j *Job) servingDegraded(g telemetry.Time, d doubt, bad bool, now Served, s
 		state = Stalled
 	}
 	h.State = state
-	if h.State != h.told {
-		h.told = h.State
+	if h.State != h.reported {
+		h.reported = h.State
 		return Turned
 	}
 	return None

@@ -112,7 +112,7 @@ func (j *Job) amongUsual(g telemetry.Time, u usual, slow []pending) *Degradation
 		if i > 0 {
 			apart := int(p.step-slow[i-1].step-1) * j.each()
 			h.addUsual(u.mean, apart)
-			h.patience = max(h.patience, 2*apart)
+			h.recoverAfter = max(h.recoverAfter, 2*apart)
 		}
 		h.sampled.sample(p.length)
 		h.addSlow(p.at, p.length, p.n)

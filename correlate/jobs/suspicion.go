@@ -38,7 +38,7 @@ func (j *Job) shifted(u usual) bool {
 // slow: one step is certainly slow, or several are together, certainly though by
 // little, or by enough though not yet certainly.
 func (j *Job) nearly(u usual, evidence, age float64) bool {
-	if evidence >= suspicion && j.certain(u, age) {
+	if evidence >= certainlySlow && j.certain(u, age) {
 		return true
 	}
 	if len(j.suspects) == 0 || j.sum < alarm/2 {
@@ -57,17 +57,17 @@ func (j *Job) Doubted() (telemetry.Time, bool) {
 	case j.sum >= alarm/2 && len(j.suspects) > 0:
 		return j.suspects[0].within().Earliest, true
 	case j.blocks.sum >= alarm/2 && len(j.Recent) > 0:
-		n := min(len(j.blocks.held)*blockSteps+j.blocks.n, len(j.Recent))
+		n := min(len(j.blocks.accumulated)*blockSteps+j.blocks.n, len(j.Recent))
 		first := j.Recent[len(j.Recent)-n]
 		return pending{at: first.End, length: first.Seconds, n: j.each()}.within().Earliest, true
 	}
 	return 0, false
 }
 
-// Slight reports whether each of the suspect steps of a job at grid g is below the
+// BelowThreshold reports whether each of the suspect steps of a job at grid g is below the
 // single-sample threshold. Ordinary traffic explains any such loss: it is no
 // corroborating evidence then.
-func (j *Job) Slight(h *Degradation, g telemetry.Time) bool {
+func (j *Job) BelowThreshold(h *Degradation, g telemetry.Time) bool {
 	u := j.past.usual()
 	return !h.inSpikes && !j.certain(u, j.age(g))
 }
@@ -125,10 +125,10 @@ func (j *Job) file(u usual, p pending, single bool) {
 	j.past.add(p.length)
 }
 
-// habitual reports whether a step is as long as the job's long steps are, and one
+// matchesPattern reports whether a step is as long as the job's long steps are, and one
 // is due by their pattern. One that is far shorter is slow, and not part of the
 // pattern.
-func (j *Job) habitual(u usual, x float64) bool {
+func (j *Job) matchesPattern(u usual, x float64) bool {
 	extra := x - u.median
 	return isLong(u, x) && extra <= j.longs.extra(j.Steps) && float64(alike*extra) >= j.longs.typical()
 }

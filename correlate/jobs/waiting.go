@@ -12,18 +12,18 @@ import (
 
 // waiting is for how long the members of a job have waited for one another.
 type waiting struct {
-	habit float64 // the most between two reports while the job was well, seconds
-	now   float64 // the most since the last report, seconds
-	saved bool    // that a checkpoint was written within what has been seen
+	pattern float64 // the most between two reports while the job was well, seconds
+	now     float64 // the most since the last report, seconds
+	saved   bool    // that a checkpoint was written within what has been seen
 }
 
 // report ends what was seen since the last report of a healthy job.
 func (w *waiting) report(saved bool) {
-	w.habit, w.now, w.saved = max(w.habit, w.now), 0, w.saved || saved
+	w.pattern, w.now, w.saved = max(w.pattern, w.now), 0, w.saved || saved
 }
 
 func (w *waiting) snapshot(c *snapshot.Codec) {
-	c.F64(&w.habit)
+	c.F64(&w.pattern)
 	c.F64(&w.now)
 	c.Bool(&w.saved)
 }
@@ -44,29 +44,29 @@ func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 	if j.Degradation == nil {
 		j.waited.now = max(j.waited.now, hung)
 	}
-	if hung <= min(idleQuiet, float64(idleGrown*j.waited.habit)) {
+	if hung <= min(idleQuiet, float64(idleGrown*j.waited.pattern)) {
 		return 0
 	}
 	return hung
 }
 
-// stands reports whether at grid g a job has hung for so long that no checkpoint
+// hungTooLong reports whether at grid g a job has hung for so long that no checkpoint
 // explains it: longer than steps take, and all of it since the reported end of the
 // one in this step, or longer than when one was last written.
-func (j *Job) stands(g telemetry.Time, hung float64) bool {
+func (j *Job) hungTooLong(g telemetry.Time, hung float64) bool {
 	u := j.past.usual()
 	if hung == 0 || hung < float64(j.patience()*u.median) {
 		return false
 	}
-	return j.waited.saved || j.excused != 0 && j.excused == j.good.Saved && g.Add(-seconds(hung)) >= j.excused
+	return j.waited.saved || j.savedAt != 0 && j.savedAt == j.good.Saved && g.Add(-seconds(hung)) >= j.savedAt
 }
 
 // Gap is the usual time from one report to the next.
 func (j *Job) Gap() telemetry.Duration { return seconds(j.gaps.usual().median) }
 
-// Told returns how many steps the reports in (from, to] stand for, and how long
+// ReportedSteps returns how many steps the reports in (from, to] stand for, and how long
 // they took together, in seconds.
-func (j *Job) Told(from, to telemetry.Time) (steps int, length float64) {
+func (j *Job) ReportedSteps(from, to telemetry.Time) (steps int, length float64) {
 	each := j.each()
 	for _, s := range j.Recent {
 		if s.End > from && s.End <= to {

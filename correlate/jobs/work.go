@@ -16,9 +16,9 @@ import (
 
 const (
 	// workSteps must have held equally many tokens, within workSpread of their
-	// median, for the number to be known, but for workOdd: in one report some steps
+	// median, for the number to be known, but for workOutliers: in one report some steps
 	// may be of the old work and some of the new.
-	workSteps, workSpread, workOdd = 8, 0.002, 1
+	workSteps, workSpread, workOutliers = 8, 0.002, 1
 	// workChange is the least change of the work, as part of it.
 	workChange = 0.02
 	// workFits is how far a step's length may be from what the work makes of the
@@ -61,7 +61,7 @@ func (w *work) usual() (float64, bool) {
 			odd++
 		}
 	}
-	return m, odd <= workOdd
+	return m, odd <= workOutliers
 }
 
 // tokens returns the tokens of the step of x seconds that ends at at; 0 where they were
@@ -99,7 +99,7 @@ func (j *Job) adapt(at telemetry.Time, x float64) bool {
 	}
 	w.add(tokens)
 	if known {
-		j.settle(x)
+		j.adoptUsual(x)
 	}
 	return true
 }
@@ -125,12 +125,12 @@ func (j *Job) changeWork(by, x float64) bool {
 		return false
 	}
 	j.work.expect, j.work.since = float64(u.median*by), j.work.since[:0]
-	j.settle(x)
+	j.adoptUsual(x)
 	return true
 }
 
-// settle makes the median of the first steps after a change what is usual.
-func (j *Job) settle(x float64) {
+// adoptUsual makes the median of the first steps after a change what is usual.
+func (j *Job) adoptUsual(x float64) {
 	w := &j.work
 	if j.Degradation != nil || w.expect == 0 {
 		w.expect = 0

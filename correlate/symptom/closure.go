@@ -136,8 +136,8 @@ func (s *Survey) pick(in []int32, kind telemetry.Kind) []int32 {
 	return out
 }
 
-// beside lists what the job uses of a kind and is not under an entity.
-func (s *Survey) beside(i int32, kind telemetry.Kind) []int32 {
+// contrast lists what the job uses of a kind and is not under an entity.
+func (s *Survey) contrast(i int32, kind telemetry.Kind) []int32 {
 	s.reach(i, s.under)
 	var out []int32
 	for _, k := range s.kinds[kind] {

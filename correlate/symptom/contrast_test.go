@@ -292,14 +292,14 @@ func TestWhatIsNotHeardAnyMoreOfAMachine(t *testing.T) {
 	c := s.contrast()
 	want := []telemetry.Series{{Entity: entity("fan:n1/f"), Metric: "fan_speed_ratio"}}
 	for _, root := range []string{"node:n1", "fan:n1/f", "gpu:n1/0"} {
-		if got := c.Unheard(entity(root)); !slices.Equal(got, want) {
+		if got := c.StaleOfMachine(entity(root)); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", root, got, want)
 		}
 	}
-	if got := c.Unheard(entity("node:n0")); len(got) > 0 {
+	if got := c.StaleOfMachine(entity("node:n0")); len(got) > 0 {
 		t.Errorf("node:n0: %v, and all of it is heard", got)
 	}
-	if got := c.Unheard(entity("node:n99")); len(got) > 0 {
+	if got := c.StaleOfMachine(entity("node:n99")); len(got) > 0 {
 		t.Errorf("a machine that nobody knows: %v", got)
 	}
 }
@@ -329,7 +329,7 @@ func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
 		if got, ok := f.Read(entity("node:n2"), r); !ok || !near(got, 1.25) {
 			t.Errorf("%s: %v, %v, want 1.25", name, got, ok)
 		}
-		if o, ok := f.Telling(entity("node:n2"), &explain.Feature{Full: 1, Reading: r}); !ok || o.Metric != c.from {
+		if o, ok := f.StrongestReading(entity("node:n2"), &explain.Feature{Full: 1, Reading: r}); !ok || o.Metric != c.from {
 			t.Errorf("%s: told by %s, want %s", name, o.Metric, c.from)
 		}
 	}

@@ -26,25 +26,25 @@ const (
 
 // derived are the measures of what is under each entity.
 type derived struct {
-	afflicted []int32 // gpus, the slowest first
-	ratio     []float64
-	hit       []int32   // by entity: afflicted gpus under it
-	slowest   []float64 // by entity: the least clock ratio under it; 1 where none
-	deepest   []float64 // the same, of a clock that is not read the least that it may be
-	late      []int32   // ranks
-	lateIn    []int32
-	mayHit    maybe     // gpus that may be slowed, for all that their clocks show
-	mayIdle   maybe     // gpus that may launch nothing for more of the time
-	idle      []int32   // gpus that launch nothing for more of the time
-	idleIn    []int32   // by entity: idle gpus under it
-	aside     []int32   // by entity: gpus under it whose idling is left aside
-	gone      []int32   // by entity: gpus under it that were heard of and are not any more
-	goneAll   int       // the same of all
-	most      []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
-	engines   []bool    // by entity: idling for all of what the job loses would show in the engines under it
-	clocks    []bool    // by entity: clocks that explain all of it would
-	longer    dose      // that the job's GPUs compute longer
-	ranks     bool      // any rank's compute time was seen before and now
+	affected []int32 // gpus, the slowest first
+	ratio    []float64
+	hit      []int32   // by entity: afflicted gpus under it
+	slowest  []float64 // by entity: the least clock ratio under it; 1 where none
+	deepest  []float64 // the same, of a clock that is not read the least that it may be
+	late     []int32   // ranks
+	lateIn   []int32
+	mayHit   maybe     // gpus that may be slowed, for all that their clocks show
+	mayIdle  maybe     // gpus that may launch nothing for more of the time
+	idle     []int32   // gpus that launch nothing for more of the time
+	idleIn   []int32   // by entity: idle gpus under it
+	aside    []int32   // by entity: gpus under it whose idling is left aside
+	gone     []int32   // by entity: gpus under it that were heard of and are not any more
+	goneAll  int       // the same of all
+	most     []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
+	engines  []bool    // by entity: idling for all of what the job loses would show in the engines under it
+	clocks   []bool    // by entity: clocks that explain all of it would
+	longer   fraction  // that the job's GPUs compute longer
+	ranks    bool      // any rank's compute time was seen before and now
 }
 
 // Leave takes the GPUs and ranks of an entity out of the affected, late or idle
@@ -81,10 +81,10 @@ func (f *Contrast) cool(i int32) bool {
 // heat to a half for the brake.
 const throttled, mostThrottled = 0.3, 0.5
 
-// held returns what a GPU's clock is of that before, and its standard error, by the time
+// throttled returns what a GPU's clock is of that before, and its standard error, by the time
 // for which heat or the brake slows it: where the clock itself is never read. It is false
 // of anything else, and of a GPU that reports neither.
-func (f *Contrast) held(i int32, c int) (ratio, err float64, ok bool) {
+func (f *Contrast) throttled(i int32, c int) (ratio, err float64, ok bool) {
 	_, read := f.before.at(i, c)
 	if read || f.survey.all[i].Kind != telemetry.GPU || c != f.plan.find(telemetry.GPU, metricClock, 0) {
 		return 0, 0, false
@@ -179,14 +179,14 @@ func (f *Contrast) slowedGPUs() {
 			d.mayHit.add(f.survey, p, fall, f.lost())
 			continue
 		}
-		d.afflicted = append(d.afflicted, i)
+		d.affected = append(d.affected, i)
 		for _, a := range append([]int32{i}, f.survey.carriers[i]...) {
 			d.clocks[a] = true
 			d.hit[a]++
 			d.slowest[a], d.deepest[a] = min(d.slowest[a], d.ratio[i]), min(d.deepest[a], f.deepest(i, c))
 		}
 	}
-	slices.SortStableFunc(d.afflicted, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
+	slices.SortStableFunc(d.affected, func(a, b int32) int { return cmp.Compare(d.ratio[a], d.ratio[b]) })
 }
 
 // silenced finds the GPUs that report no data any more.
@@ -196,7 +196,7 @@ func (f *Contrast) silenced() {
 		return
 	}
 	for _, i := range f.survey.gpus {
-		if _, known := f.before.at(i, c); !known || !f.now.silent[i][c] {
+		if _, known := f.before.at(i, c); !known || !f.now.stale[i][c] {
 			continue
 		}
 		f.derived.goneAll++
@@ -206,8 +206,8 @@ func (f *Contrast) silenced() {
 	}
 }
 
-// silent reports whether all GPUs of a machine became stale together.
-func (f *Contrast) silent(i int32) bool {
+// allStale reports whether all GPUs of a machine became stale together.
+func (f *Contrast) allStale(i int32) bool {
 	return f.survey.all[i].Kind == telemetry.Node && f.derived.gone[i] > 1 && f.derived.gone[i] == f.survey.gpusIn[i]
 }
 
@@ -306,12 +306,12 @@ func (f *Contrast) computedLonger() {
 	}
 	if len(all) > 0 {
 		v := stats.Median(all)
-		f.derived.longer = dose{seen: true, v: min(v, 2-v), err: stats.Median(errors)} // twice the loss fits it no more than none does
+		f.derived.longer = fraction{seen: true, v: min(v, 2-v), err: stats.Median(errors)} // twice the loss fits it no more than none does
 	}
 }
 
-// dose is how much of what a job loses something explains, and its standard error.
-type dose struct {
+// fraction is how much of what a job loses something explains, and its standard error.
+type fraction struct {
 	v, err float64
 	seen   bool
 }
@@ -319,10 +319,10 @@ type dose struct {
 // leastClock keeps an explained fraction finite for a clock at zero.
 const leastClock = 0.01
 
-// standing returns a measure of what is under an entity, or of the degradation;
+// placement returns a measure of what is under an entity, or of the degradation;
 // false where it is neither or cannot be seen. The entity is -1 where it is not one
 // that the job depends on.
-func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
+func (f *Contrast) placement(i int32, m explain.Measure) (float64, bool) {
 	d := &f.derived
 	switch m {
 	case explain.Stalled:
@@ -342,11 +342,11 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	case explain.ComputeUniform:
 		return d.longer.v, d.longer.seen && f.survey.all[i].Kind == telemetry.Job
 	case explain.Recall:
-		return part(d.hit[i], len(d.afflicted)), clocks
+		return part(d.hit[i], len(d.affected)), clocks
 	case explain.Precision:
 		return part(d.hit[i], under), clocks
 	case explain.ClockExplained:
-		return f.clockDose(d.slowest[i]), clocks && f.degradation.Slowdown > 1
+		return f.clockExplained(d.slowest[i]), clocks && f.degradation.Slowdown > 1
 	case explain.StaleRecall:
 		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
 	case explain.IdleRecall:
@@ -363,17 +363,17 @@ func (f *Contrast) standing(i int32, m explain.Measure) (float64, bool) {
 	return 0, false
 }
 
-// clockDose is the part of the loss that a clock at a ratio of what it was explains.
-func (f *Contrast) clockDose(ratio float64) float64 {
+// clockExplained is the part of the loss that a clock at a ratio of what it was explains.
+func (f *Contrast) clockExplained(ratio float64) float64 {
 	return (1/max(ratio, leastClock) - 1) / (f.degradation.Slowdown - 1)
 }
 
 // seenAt reads a flag of an entity; none is set where nothing was seen at all.
 func seenAt(flags []bool, i int32) bool { return int(i) < len(flags) && flags[i] }
 
-// Standing adds to a candidate's values what is known of what is under it, and of
+// Placement adds to a candidate's values what is known of what is under it, and of
 // the degradation.
-func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
+func (f *Contrast) Placement(e telemetry.Entity, v explain.Values) {
 	i, ok := f.survey.index[e]
 	if !ok {
 		i = -1
@@ -384,19 +384,19 @@ func (f *Contrast) Standing(e telemetry.Entity, v explain.Values) {
 		if _, reported := v[m]; reported {
 			continue // by the ranks themselves
 		}
-		if x, ok := f.standing(i, m); ok {
+		if x, ok := f.placement(i, m); ok {
 			v[m] = x
-			if err := f.standingError(i, m); err > 0 {
+			if err := f.placementError(i, m); err > 0 {
 				v[m.Err()] = err
 			}
 		}
 	}
 }
 
-// standingError returns by how much a measure of what is under an entity may be
+// placementError returns by how much a measure of what is under an entity may be
 // off, because of all the GPUs with too few samples to decide; 0 where there are
 // none, or the measure is no share of GPUs.
-func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
+func (f *Contrast) placementError(i int32, m explain.Measure) float64 {
 	d := &f.derived
 	if i < 0 {
 		return 0
@@ -405,11 +405,11 @@ func (f *Contrast) standingError(i int32, m explain.Measure) float64 {
 	case explain.ComputeUniform:
 		return d.longer.err
 	case explain.Recall:
-		return d.mayHit.covers(d.hit[i], len(d.afflicted), i)
+		return d.mayHit.covers(d.hit[i], len(d.affected), i)
 	case explain.Precision:
 		return part(d.mayHit.in[i], int(f.survey.gpusIn[i]))
 	case explain.ClockExplained:
-		return f.clockDose(d.deepest[i]) - f.clockDose(d.slowest[i])
+		return f.clockExplained(d.deepest[i]) - f.clockExplained(d.slowest[i])
 	case explain.IdleRecall:
 		return d.mayIdle.covers(d.idleIn[i], len(d.idle), i)
 	case explain.IdlePrecision:

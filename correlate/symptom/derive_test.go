@@ -17,7 +17,7 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 	plan.add(telemetry.GPU, column{metric: metric})
 	s := twoHosts()
 	sheet := func(engines ...float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), silent: make([][]bool, 6)}
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), stale: make([][]bool, 6)}
 		for k, v := range engines {
 			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
 		}
@@ -26,7 +26,7 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 	f := Compare(sheet(0.75, 1, 1, 1), sheet(1, 1, 1, 1), Degradation{Slowdown: 4.0 / 3, Excess: 1})
 	for name, want := range map[string][3]float64{"n0": {1, 0.5, 1}, "n1": {0, 0, 0}} {
 		v := explain.Values{}
-		f.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
+		f.Placement(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
 		if got := [3]float64{v[explain.IdleRecall], v[explain.IdlePrecision], v[explain.IdleExplained]}; got != want {
 			t.Errorf("%s: covers, fills, dose %v, want %v", name, got, want)
 		}
@@ -61,7 +61,7 @@ func TestWhatAnEntityLeaves(t *testing.T) {
 	h := newSlowed(t, 0.8, 0.8, 1, 0.7)
 	covers := func(name string) float64 {
 		v := explain.Values{}
-		h.Standing(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
+		h.Placement(telemetry.Entity{Kind: telemetry.Node, Name: name}, v)
 		return v[explain.Recall]
 	}
 	if a, b := covers("n0"), covers("n1"); a != 2.0/3 || b != 1.0/3 {
@@ -102,9 +102,9 @@ func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 	plan.add(telemetry.GPU, column{metric: metric})
 	s := twoHosts()
 	sheet := func(at func(k int) float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), silent: make([][]bool, 6)}
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), stale: make([][]bool, 6)}
 		for k := range clocks {
-			sh.rows[2+k], sh.silent[2+k] = []Stat{{Seen: 1, Mean: at(k)}}, []bool{false}
+			sh.rows[2+k], sh.stale[2+k] = []Stat{{Seen: 1, Mean: at(k)}}, []bool{false}
 		}
 		return sh
 	}
@@ -126,7 +126,7 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 	s.meet(job, true)
 	s.carriers, s.gpusIn, s.ranked = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0)
 	sheet := func(by *telemetry.Metric, seen int32, mean float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), silent: make([][]bool, 7)}
+		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), stale: make([][]bool, 7)}
 		for k := range 4 {
 			sh.rows[2+k] = make([]Stat, 2)
 			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean, Most: min(0.4, 4*mean)}
@@ -152,13 +152,13 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 	} {
 		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, c.was), Degradation{Slowdown: 2, Excess: 1, Steps: c.steps})
 		v := explain.Values{}
-		f.Standing(job, v)
+		f.Placement(job, v)
 		got, ok := v[explain.ComputeUniform]
 		if err := v[explain.ComputeUniform.Err()]; ok != c.ok || math.Abs(got-c.want) > 1e-6 || math.Abs(err-c.err) > 1e-6 {
 			t.Errorf("%s: %v ± %v, %v, want %v ± %v, %v", name, got, err, ok, c.want, c.err, c.ok)
 		}
 		reported := explain.Values{explain.ComputeUniform: 0.3}
-		if f.Standing(job, reported); reported[explain.ComputeUniform] != 0.3 || reported[explain.ComputeUniform.Err()] != 0 {
+		if f.Placement(job, reported); reported[explain.ComputeUniform] != 0.3 || reported[explain.ComputeUniform.Err()] != 0 {
 			t.Errorf("%s: what ranks report became %v", name, reported)
 		}
 	}

@@ -58,7 +58,7 @@ func (f *Contrast) numberError(i int32, c int, take explain.Take) float64 {
 			share := float64(is.Mean) / float64(was.Mean)
 			return stats.Quadrature(now, float64(before*share)) / math.Abs(float64(was.Mean))
 		}
-		_, err, _ := f.held(i, c)
+		_, err, _ := f.throttled(i, c)
 		return err
 	case explain.TakePeersExplained:
 		return stats.Quadrature(f.missed(&is), f.numberError(i, c, explain.TakePeersRatio)) / (f.degradation.Slowdown - 1)

@@ -71,7 +71,7 @@ type Sheet struct {
 	survey *Survey
 	span   Span
 	rows   [][]Stat // by entity; nil where nothing is read of its kind
-	silent [][]bool // by entity and column: heard once, and not any more
+	stale  [][]bool // by entity and column: heard once, and not any more
 }
 
 // beforeSteps is how many steps before a degradation represent the time before it.
@@ -102,7 +102,7 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 			}
 			r.entity, r.slots, r.columns = s.all[i], s.slots[i], columns
 			for c := range columns {
-				sh.rows[i][c], sh.silent[i][c] = r.read(c)
+				sh.rows[i][c], sh.stale[i][c] = r.read(c)
 			}
 		}
 	})
@@ -124,7 +124,7 @@ func slotsOf(h History, e telemetry.Entity, columns []column) []int32 {
 // sheet returns an empty sheet. Its rows are in one array: the largest job has
 // hundreds of thousands.
 func (p *Plan) sheet(s *Survey, span Span) *Sheet {
-	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), silent: make([][]bool, len(s.all))}
+	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), stale: make([][]bool, len(s.all))}
 	total := 0
 	for i := range s.all {
 		total += len(p.of(s.all[i].Kind))
@@ -132,7 +132,7 @@ func (p *Plan) sheet(s *Survey, span Span) *Sheet {
 	cells, flags := make([]Stat, total), make([]bool, total)
 	for i := range s.all {
 		n := len(p.of(s.all[i].Kind))
-		sh.rows[i], sh.silent[i] = cells[:n:n], flags[:n:n]
+		sh.rows[i], sh.stale[i] = cells[:n:n], flags[:n:n]
 		cells, flags = cells[n:], flags[n:]
 	}
 	return sh
@@ -167,10 +167,10 @@ func (r *reader) read(i int) (Stat, bool) {
 		return Stat{}, false
 	}
 	until, _ := r.src.History.ClosedOf(slot) // a source that waits for long knows later whether it is heard
-	silent := min(until, r.span.To).Sub(last) > silentAfter*r.src.History.Cadence(slot)
+	silent := min(until, r.span.To).Sub(last) > staleAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
 	if !r.during && c.steady() {
-		r.heard(slot, c, r.long())
+		r.fill(slot, c, r.long())
 	}
 	if len(r.values) == 0 {
 		r.cells = r.src.History.Span(r.cells[:0], slot, r.span.From, r.span.To)
@@ -208,8 +208,8 @@ func (r *reader) long() Span {
 	return Span{r.span.To.Add(-longBefore * r.src.Grid), r.span.To.Add(-shortBefore * r.src.Grid)}
 }
 
-// heard fills r.values with what a slot held over a span.
-func (r *reader) heard(slot int, c column, over Span) {
+// fill fills r.values with what a slot held over a span.
+func (r *reader) fill(slot int, c column, over Span) {
 	r.cells = r.src.History.Span(r.cells[:0], slot, over.From, over.To)
 	r.keep(c)
 }
@@ -264,9 +264,9 @@ func (r *reader) level(engine []float32) float32 {
 	return min(1, r.sorted[len(r.sorted)*4/5])
 }
 
-// silentAfter is the number of cadences without a sample after which a series is
+// staleAfter is the number of cadences without a sample after which a series is
 // stale, as in the window.
-const silentAfter = 3
+const staleAfter = 3
 
 // value converts a sample for a column: to 1 or 0 where the column reads bits.
 func (c column) value(v float64) float64 {

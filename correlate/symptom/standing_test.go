@@ -11,11 +11,11 @@ import (
 )
 
 func (s *hall) stands(c interface {
-	Standing(telemetry.Entity, explain.Values)
+	Placement(telemetry.Entity, explain.Values)
 }, of string, want explain.Values) {
 	s.t.Helper()
 	v := explain.Values{}
-	c.Standing(entity(of), v)
+	c.Placement(entity(of), v)
 	for m, w := range want {
 		if got, ok := v[m]; !ok || !near(got, w) {
 			s.t.Errorf("%s: %s is %v (seen: %v), want %v", of, m, got, ok, w)
@@ -61,7 +61,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 		s.clocks(c.all, s.gpus()...)
 		s.tells("gpu:n0/0", "gpu_sm_clock_hertz", 2e9, 2e9*c.one)
 		v := explain.Values{}
-		s.contrast().Standing(entity("gpu:n0/0"), v)
+		s.contrast().Placement(entity("gpu:n0/0"), v)
 		if !near(v[explain.Recall], c.want) {
 			t.Errorf("%s: covers %v, want %v", c.name, v[explain.Recall], c.want)
 		}
@@ -193,7 +193,7 @@ func TestTheStrongestSymptomIsTheCause(t *testing.T) {
 	}
 	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
 	got := s.contrast().Strongest()
-	if len(got) == 0 || got[0].Entity != entity("loop:l0") || got[0].Domain != telemetry.Cooling || got[0].Suspicion <= 0.5 {
+	if len(got) == 0 || got[0].Entity != entity("loop:l0") || got[0].Domain != telemetry.Cooling || got[0].Weight <= 0.5 {
 		t.Fatalf("got %+v", got)
 	}
 }
@@ -208,7 +208,7 @@ func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
 			s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 		}
 		got := s.contrast().Strongest()
-		machine := len(got) > 0 && got[0].Entity == entity("node:n0") && got[0].Suspicion == 1
+		machine := len(got) > 0 && got[0].Entity == entity("node:n0") && got[0].Weight == 1
 		if machine != (len(silent) == 2) {
 			t.Errorf("%v fell silent: %+v", silent, got)
 		}
@@ -235,7 +235,7 @@ func TestTheWayIsTold(t *testing.T) {
 	s.tells("gpu:n1/0", "gpu_sm_clock_hertz", 2e9, 0.6e9)
 	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
 	c := s.contrast()
-	if o, ok := c.Telling(entity("loop:l0"), &hot()[0].Features[0]); !ok || o.Entity != entity("loop:l0") || o.Before != 40 || o.Now != 20 {
+	if o, ok := c.StrongestReading(entity("loop:l0"), &hot()[0].Features[0]); !ok || o.Entity != entity("loop:l0") || o.Before != 40 || o.Now != 20 {
 		t.Errorf("telling: %+v, %v", o, ok)
 	}
 	if o, ok := c.Slowest(entity("loop:l0")); !ok || o.Entity != entity("gpu:n1/0") || !near(o.Now/o.Before, 0.3) {
@@ -324,7 +324,7 @@ func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 		x := s.contrast()
 		x.Leave(entity("loop:l0"), c.heats)
 		v := explain.Values{}
-		x.Standing(entity("gpu:n0/0"), v)
+		x.Placement(entity("gpu:n0/0"), v)
 		if left := v[explain.Recall] == 1; left != c.left || x.Spared(entity("gpu:n0/0")) != c.left || x.Spared(entity("gpu:n0/1")) {
 			t.Errorf("%s: it covers %g of what is left", c.name, v[explain.Recall])
 		}

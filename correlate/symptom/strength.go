@@ -21,12 +21,12 @@ const (
 	// fullStrength the one at which a fault is certain.
 	leastStrength = 3.0
 	fullStrength  = 24.0
-	// toldStrength is the strength of an event of a fault at an entity.
-	toldStrength = 9.0
+	// eventStrength is the strength of an event of a fault at an entity.
+	eventStrength = 9.0
 	// structureStrength is the strength of an entity that is over all the affected
 	// GPUs, where these are leastStanding or more.
 	structureStrength = 5.0
-	leastStanding     = 3
+	leastAffected     = 3
 	// strongest symptoms are listed, at most.
 	strongest = 6
 )
@@ -45,8 +45,8 @@ func (f *Contrast) Strongest() []explain.Suspect {
 		if s > 0 {
 			suspect.Metric, suspect.Domain = c.metric.Name, c.metric.Domain
 		}
-		if f.told(e) {
-			s = max(s, toldStrength)
+		if f.hasEvent(e) {
+			s = max(s, eventStrength)
 		}
 		if e.Kind != telemetry.Job { // everything stands under a job
 			s = float64(max(s, f.structure(int32(i))) * f.weightOver(int32(i)))
@@ -55,11 +55,11 @@ func (f *Contrast) Strongest() []explain.Suspect {
 		if s < leastStrength {
 			continue
 		}
-		suspect.Suspicion = min((s-leastStrength)/(fullStrength-leastStrength), 1)
+		suspect.Weight = min((s-leastStrength)/(fullStrength-leastStrength), 1)
 		out = append(out, suspect)
 	}
 	slices.SortFunc(out, func(a, b explain.Suspect) int {
-		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), a.Entity.Compare(b.Entity))
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), a.Entity.Compare(b.Entity))
 	})
 	return out[:min(len(out), strongest)]
 }
@@ -69,10 +69,10 @@ func (f *Contrast) Strongest() []explain.Suspect {
 // reports data any more.
 func (f *Contrast) structure(i int32) float64 {
 	d := &f.derived
-	if f.silent(i) {
+	if f.allStale(i) {
 		return fullStrength
 	}
-	if len(d.afflicted) < leastStanding || int(d.hit[i]) < len(d.afflicted) || d.hit[i] < f.survey.gpusIn[i] {
+	if len(d.affected) < leastAffected || int(d.hit[i]) < len(d.affected) || d.hit[i] < f.survey.gpusIn[i] {
 		return 0
 	}
 	return structureStrength
@@ -83,21 +83,21 @@ func (f *Contrast) structure(i int32) float64 {
 // by stale data.
 func (f *Contrast) accounts(i int32) float64 {
 	d, out := &f.derived, 0.0
-	if n := f.survey.gpusIn[i]; n > 0 && len(d.afflicted) > 0 && f.degradation.Slowdown > 1 {
-		dose := min(1, f.clockDose(d.slowest[i]))
-		out = float64(float64(dose*part(d.hit[i], len(d.afflicted))) * part(d.hit[i], int(n)))
+	if n := f.survey.gpusIn[i]; n > 0 && len(d.affected) > 0 && f.degradation.Slowdown > 1 {
+		dose := min(1, f.clockExplained(d.slowest[i]))
+		out = float64(float64(dose*part(d.hit[i], len(d.affected))) * part(d.hit[i], int(n)))
 	}
 	if n := f.survey.ranked[i]; n > 0 && len(d.late) > 0 {
 		out = max(out, float64(part(d.lateIn[i], len(d.late))*part(d.lateIn[i], int(n))))
 	}
-	if f.degradation.Stalled && (f.told(f.survey.all[i]) || f.silent(i)) {
+	if f.degradation.Stalled && (f.hasEvent(f.survey.all[i]) || f.allStale(i)) {
 		out = 1
 	}
 	return out
 }
 
-// told reports whether an event of a fault or of a change happened to an entity.
-func (f *Contrast) told(e telemetry.Entity) bool {
+// hasEvent reports whether an event of a fault or of a change happened to an entity.
+func (f *Contrast) hasEvent(e telemetry.Entity) bool {
 	return slices.ContainsFunc(f.events[e], func(ev telemetry.Event) bool {
 		switch ev.Name {
 		case telemetry.EventXID, telemetry.EventLinkDown, telemetry.EventSMMasterChanged, telemetry.EventConfigChanged:
@@ -112,8 +112,8 @@ func (f *Contrast) told(e telemetry.Entity) bool {
 func (f *Contrast) weightOver(i int32) float64 {
 	d := &f.derived
 	w := 1.0
-	if len(d.afflicted) > 0 && f.survey.gpusIn[i] > 0 {
-		w += float64(float64(2*part(d.hit[i], len(d.afflicted))) * part(d.hit[i], int(f.survey.gpusIn[i])))
+	if len(d.affected) > 0 && f.survey.gpusIn[i] > 0 {
+		w += float64(float64(2*part(d.hit[i], len(d.affected))) * part(d.hit[i], int(f.survey.gpusIn[i])))
 	}
 	if len(d.late) > 0 && f.survey.ranked[i] > 0 {
 		w += float64(part(d.lateIn[i], len(d.late)) * part(d.lateIn[i], int(f.survey.ranked[i])))
@@ -146,7 +146,7 @@ func (f *Contrast) strength(i int32) (float64, column) {
 // worsened is how much worse a metric is than before: in multiples of its
 // variation. It is negative where the metric got better.
 func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
-	if f.now.silent[i][c] {
+	if f.now.stale[i][c] {
 		_, known := f.before.at(i, c)
 		return mostStrength / 2, known
 	}

@@ -61,16 +61,16 @@ func (f *Contrast) readable(sig *explain.Signature) bool {
 	needs, asks := false, false
 	for k := range sig.Features {
 		c := &sig.Features[k]
-		known := c.Reading != nil || standing(c.Measure)
+		known := c.Reading != nil || ofPlacement(c.Measure)
 		asks = asks || known
 		needs = needs || c.Required && !known && !common(c.Measure)
 	}
-	required := slices.ContainsFunc(sig.Features, func(c explain.Feature) bool { return c.Required && (c.Reading != nil || standing(c.Measure)) })
+	required := slices.ContainsFunc(sig.Features, func(c explain.Feature) bool { return c.Required && (c.Reading != nil || ofPlacement(c.Measure)) })
 	return asks && (required || !needs)
 }
 
-// standing reports whether a measure is of what is under an entity.
-func standing(m explain.Measure) bool {
+// ofPlacement reports whether a measure is of what is under an entity.
+func ofPlacement(m explain.Measure) bool {
 	switch m {
 	case explain.Recall, explain.Precision, explain.ClockExplained, explain.LateRecall, explain.LatePrecision,
 		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.StaleRecall:
@@ -104,7 +104,7 @@ func (f *Contrast) weigh(i int32, sig *explain.Signature) (float64, bool) {
 				if !common(c.Measure) || c.Reading != nil {
 					good = max(good, st)
 				}
-			case required && (c.Reading != nil || standing(c.Measure) || common(c.Measure)) && (ok || !sig.Foretold(func(c *explain.Feature) (float64, bool) { return f.value(i, c) })):
+			case required && (c.Reading != nil || ofPlacement(c.Measure) || common(c.Measure)) && (ok || !sig.CertainAlone(func(c *explain.Feature) (float64, bool) { return f.value(i, c) })):
 				return 0, false
 			}
 		}
@@ -117,13 +117,13 @@ func (f *Contrast) value(i int32, c *explain.Feature) (float64, bool) {
 	if c.Reading != nil {
 		return f.read(i, c.Reading)
 	}
-	return f.standing(i, c.Measure)
+	return f.placement(i, c.Measure)
 }
 
 // Measure adds to a candidate's values all that can be read of it for the
 // signatures that could name it.
 func (f *Contrast) Measure(e telemetry.Entity, v explain.Values) {
-	f.Standing(e, v)
+	f.Placement(e, v)
 	for k := range f.plan.signatures {
 		sig := &f.plan.signatures[k]
 		if !slices.Contains(sig.Roots, e.Kind) {

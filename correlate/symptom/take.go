@@ -187,7 +187,7 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		if seen && known {
 			return ratio(float64(now.Mean), float64(before.Mean)), true
 		}
-		r, _, ok := f.held(i, c)
+		r, _, ok := f.throttled(i, c)
 		return r, ok
 	case explain.TakeExplained:
 		return (float64(now.Mean) - float64(before.Mean)) / f.degradation.Excess, seen && known && f.degradation.Excess > 0
@@ -245,7 +245,7 @@ func ratio(now, before float64) float64 {
 }
 
 func (f *Contrast) silence(i int32, c int) (float64, bool) {
-	if f.now.silent[i][c] {
+	if f.now.stale[i][c] {
 		return 1, true
 	}
 	_, seen := f.now.at(i, c)
@@ -361,7 +361,7 @@ func (f *Contrast) scope(i int32, x *explain.Reading) []int32 {
 	case explain.OfOver:
 		return s.above(i, x.Kind)
 	case explain.OfBeside:
-		return s.beside(i, x.Kind)
+		return s.contrast(i, x.Kind)
 	case explain.OfFacing:
 		return s.facing[i]
 	case explain.OfJob:

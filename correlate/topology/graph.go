@@ -172,28 +172,28 @@ func (g *Graph) Advance(at telemetry.Time) {
 	g.learn()
 	g.apply()
 	g.expire()
-	g.settle()
+	g.update()
 	if g.changed {
 		g.generation++
 		g.changed = false
 	}
 }
 
-// settle brings every index up to date with the facts that were touched.
-func (g *Graph) settle() {
+// update brings every index up to date with the facts that were touched.
+func (g *Graph) update() {
 	if len(g.work.touched) == 0 && len(g.work.dead) == 0 {
 		return
 	}
-	g.settleHomes()
-	g.settleLinks()
-	g.settleLists()
-	g.settlePlacements()
-	g.settleKinds()
+	g.updateHomes()
+	g.updateLinks()
+	g.updateLists()
+	g.updatePlacements()
+	g.updateKinds()
 	g.bury()
 }
 
-// settleLists rebuilds the sorted lists of every marked vertex.
-func (g *Graph) settleLists() {
+// updateLists rebuilds the sorted lists of every marked vertex.
+func (g *Graph) updateLists() {
 	for i := 0; i < len(g.work.touched); i++ {
 		id := g.work.touched[i]
 		v := &g.verts[id]

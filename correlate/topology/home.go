@@ -6,14 +6,14 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// settleHomes decides which entities exist and in what each of them is contained.
+// updateHomes decides which entities exist and in what each of them is contained.
 //
 // Which of the stated containments hold is a function of the live facts; where none
 // does, the name decides (home), which is a function of the facts and of Know. An
 // entity that contains something exists, so a new queue can make a port and a
 // switch exist; hence the list that grows while it is worked off. It ends because
 // names get shorter.
-func (g *Graph) settleHomes() {
+func (g *Graph) updateHomes() {
 	was := g.looped
 	if g.work.nesting {
 		g.nest()
@@ -30,18 +30,18 @@ func (g *Graph) settleHomes() {
 		id := g.work.homes[n]
 		g.work.homes = g.work.homes[:n]
 		g.verts[id].marks &^= markHome
-		g.settleHome(id)
+		g.updateHome(id)
 	}
 }
 
-// settleHome brings one entity's existence and containers up to date.
-func (g *Graph) settleHome(id int32) {
+// updateHome brings one entity's existence and containers up to date.
+func (g *Graph) updateHome(id int32) {
 	v := &g.verts[id]
 	if stated := v.known || v.live > 0; stated != v.stated {
 		v.stated = stated
 		g.disturb(id)
 	}
-	if visible := v.stated || v.held > 0; visible != v.visible {
+	if visible := v.stated || v.contained > 0; visible != v.visible {
 		v.visible = visible
 		l := g.kind(v.entity.Kind)
 		l.dirty = true
@@ -156,7 +156,7 @@ func (g *Graph) beaten(better []int32, id int32) Fault {
 // rehouse moves an entity into the given containers.
 func (g *Graph) rehouse(id int32, to []int32) {
 	v := &g.verts[id]
-	if v.lies(to) {
+	if v.isContainedIn(to) {
 		return
 	}
 	old := slices.Clone(v.outer)
@@ -172,13 +172,13 @@ func (g *Graph) rehouse(id int32, to []int32) {
 	}
 	g.changed = true
 	for _, c := range old {
-		g.verts[c].held--
+		g.verts[c].contained--
 		g.mark(c, markHome|markContents)
 		g.disturbHouse(id, c)
 	}
 	for i := 0; i < len(to); i++ {
 		c := to[i]
-		g.verts[c].held++
+		g.verts[c].contained++
 		g.verts[c].children = append(g.verts[c].children, id)
 		g.mark(c, markHome|markContents)
 		g.disturbHouse(id, c)
@@ -189,8 +189,8 @@ func (g *Graph) rehouse(id int32, to []int32) {
 	}
 }
 
-// lies reports whether the vertex is already contained in exactly these.
-func (v *vertex) lies(in []int32) bool {
+// isContainedIn reports whether the vertex is already contained in exactly these.
+func (v *vertex) isContainedIn(in []int32) bool {
 	if len(in) == 0 {
 		return v.inside == none
 	}

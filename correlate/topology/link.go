@@ -13,10 +13,10 @@ type link struct {
 	speed float64
 }
 
-// settleLinks pairs the ends of cables. Ends that no statement connects do not
+// updateLinks pairs the ends of cables. Ends that no statement connects do not
 // concern each other, so each cluster of connected ends, two where all agree,
 // is decided by itself.
-func (g *Graph) settleLinks() {
+func (g *Graph) updateLinks() {
 	g.work.pass++
 	for _, id := range g.work.links {
 		if g.verts[id].seen != g.work.pass {

@@ -46,9 +46,9 @@ func (g *Graph) markJob(id int32) {
 	}
 }
 
-// settlePlacements rebuilds the placements of marked jobs and the jobs of the
+// updatePlacements rebuilds the placements of marked jobs and the jobs of the
 // nodes that are concerned.
-func (g *Graph) settlePlacements() {
+func (g *Graph) updatePlacements() {
 	for i := 0; i < len(g.work.touched); i++ {
 		id := g.work.touched[i]
 		if v := &g.verts[id]; v.marks&markRuns != 0 && v.entity.Kind == telemetry.Job {

@@ -196,7 +196,7 @@ func (im *image) graph() (*Graph, error) {
 		g.create(k, &telemetry.Edge{End: e.end, Received: e.received, Attrs: e.attrs})
 		g.facts[g.keys[k]].first = e.first
 	}
-	g.settle()
+	g.update()
 	g.refused, g.pending, g.knowing = im.refused, im.pending, im.knowing
 	for i := range g.pending {
 		g.due = min(g.due, dueAt(&g.pending[i]))

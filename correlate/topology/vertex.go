@@ -23,14 +23,14 @@ type vertex struct {
 	peer   int32 // the other end of its cable
 	speed  float64
 
-	live    int32  // facts that hold now
-	held    int32  // vertices that lie in it
-	seen    uint32 // the last search that visited it
-	marks   mark
-	known   bool // shown by telemetry
-	stated  bool // known, or named by a live edge
-	visible bool // stated, or something lies in it
-	used    bool // false while the slot is free
+	live      int32  // facts that hold now
+	contained int32  // vertices that lie in it
+	seen      uint32 // the last search that visited it
+	marks     mark
+	known     bool // shown by telemetry
+	stated    bool // known, or named by a live edge
+	visible   bool // stated, or something lies in it
+	used      bool // false while the slot is free
 }
 
 // lists are the answers that few kinds of entity have.
@@ -165,9 +165,9 @@ func (g *Graph) kind(k telemetry.Kind) *kindList {
 	return l
 }
 
-// settleKinds rebuilds the lists of kinds whose members changed. The order of
+// updateKinds rebuilds the lists of kinds whose members changed. The order of
 // the touched does not show: each list is sorted by itself.
-func (g *Graph) settleKinds() {
+func (g *Graph) updateKinds() {
 	for _, id := range g.work.touched {
 		l := g.kinds[g.verts[id].entity.Kind]
 		if !l.dirty {

@@ -300,7 +300,7 @@ func (k *worker) instant(s *source, refs []ref) {
 			k.merged.add(sc, words, states)
 		}
 	}
-	k.counts.Contradictions += k.merged.settle()
+	k.counts.Contradictions += k.merged.resolve()
 	for _, b := range s.blocks {
 		k.file(b, k.merged.words[b.lo:b.lo+b.n], k.merged.states[b.lo:b.lo+b.n])
 	}

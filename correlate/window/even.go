@@ -69,7 +69,7 @@ func (k *worker) takeEven(b *block, r *run, words []uint64) bool {
 		return true
 	}
 	r.at, r.step = p.t, p.seg.step
-	r.flag = freshOrGapped(p.seg.length, b.source.silent(r.column, p.grid))
+	r.flag = freshOrGapped(p.seg.length, b.source.staleAfter(r.column, p.grid))
 	return true
 }
 
@@ -148,7 +148,7 @@ func (k *worker) evenPast(b *block, r *run, rates []float32) {
 // filed, the others are not.
 func (k *worker) breakUp(b *block, r *run, n int, words []uint64) {
 	p := &k.pass
-	f := freshOrGapped(p.seg.length, b.source.silent(r.column, p.grid))
+	f := freshOrGapped(p.seg.length, b.source.staleAfter(r.column, p.grid))
 	k.spreadOut(b, r)
 	l := k.w.lane(b, r)
 	for i := range n {

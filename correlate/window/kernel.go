@@ -118,7 +118,7 @@ func (k *worker) anyPresent(states []telemetry.State) (any bool) {
 // since each one's last sample.
 func (k *worker) counters(b *block, r *run, i int, words []uint64, states []telemetry.State) {
 	p, l := &k.pass, k.w.lane(b, r)
-	limit := b.source.silent(r.column, p.grid)
+	limit := b.source.staleAfter(r.column, p.grid)
 	p.enter(l.at[i])
 	factor, f := float64(p.seg.inverse*r.scale), freshOrGapped(p.seg.length, limit)
 	for ; i < len(words); i++ {
@@ -131,13 +131,13 @@ func (k *worker) counters(b *block, r *run, i int, words []uint64, states []tele
 		}
 		word, old := words[i], l.word[i]
 		if word^r.bias < old^r.bias || !p.seg.valid || (r.stick != 0 && word == r.stick) {
-			k.odd(b, r, int32(i), word)
+			k.addWithoutRate(b, r, int32(i), word)
 			continue
 		}
 		rate := float32(float64(word-old) * factor)
 		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, rate, f, p.seg.step
 		l.peak[i] = max(rate, float32(l.peak[i]*forget))
-		k.rest(b, r, int32(i), rate)
+		k.addRate(b, r, int32(i), rate)
 	}
 }
 
@@ -153,9 +153,9 @@ func freshOrGapped(length, limit telemetry.Duration) Flag {
 	return Fresh
 }
 
-// rest files a known rate in the history, and in the mean of several samples
+// addRate files a known rate in the history, and in the mean of several samples
 // of a grid.
-func (k *worker) rest(b *block, r *run, i int32, rate float32) {
+func (k *worker) addRate(b *block, r *run, i int32, rate float32) {
 	p := &k.pass
 	if r.ev >= 0 {
 		b.past.spread(r.ev+i, span{p.seg.from, p.t, p.cell, p.grid}, rate)
@@ -165,9 +165,9 @@ func (k *worker) rest(b *block, r *run, i int32, rate float32) {
 	}
 }
 
-// odd files a counter's sample that has no plain rate: the first one, a fall,
+// addWithoutRate files a counter's sample that has no plain rate: the first one, a fall,
 // or one at the counter's maximum.
-func (k *worker) odd(b *block, r *run, i int32, word uint64) {
+func (k *worker) addWithoutRate(b *block, r *run, i int32, word uint64) {
 	p, l := &k.pass, k.w.lane(b, r)
 	s := span{l.at[i], p.t, p.cell, p.grid}
 	old, first := l.word[i], l.at[i] == never
@@ -194,9 +194,9 @@ func (k *worker) odd(b *block, r *run, i int32, word uint64) {
 	}
 	k.counts.Wraps++
 	rate := float32(float64(inc) * p.seg.inverse)
-	l.val[i], l.flag[i] = rate, freshOrGapped(p.seg.length, b.source.silent(r.column, p.grid))
+	l.val[i], l.flag[i] = rate, freshOrGapped(p.seg.length, b.source.staleAfter(r.column, p.grid))
 	l.peak[i] = max(rate, float32(l.peak[i]*forget))
-	k.rest(b, r, i, rate)
+	k.addRate(b, r, i, rate)
 }
 
 // blind files a counter's sample that has no rate, and why.
@@ -211,7 +211,7 @@ func (k *worker) blind(b *block, r *run, i int32, s span, why Flag) {
 // floatCounters is counters for words that are floats: rare, and not exact.
 func (k *worker) floatCounters(b *block, r *run, words []uint64, states []telemetry.State) {
 	p, l := &k.pass, k.w.lane(b, r)
-	limit := b.source.silent(r.column, p.grid)
+	limit := b.source.staleAfter(r.column, p.grid)
 	for i, word := range words {
 		if states != nil && states[i] != telemetry.Present {
 			continue
@@ -224,7 +224,7 @@ func (k *worker) floatCounters(b *block, r *run, words []uint64, states []teleme
 		p.enter(l.at[i])
 		old := math.Float64frombits(l.word[i])
 		if !p.seg.valid || v < old {
-			k.odd(b, r, int32(i), word)
+			k.addWithoutRate(b, r, int32(i), word)
 			continue
 		}
 		rate := float32((v - old) * p.seg.inverse)
@@ -233,7 +233,7 @@ func (k *worker) floatCounters(b *block, r *run, words []uint64, states []teleme
 			continue
 		}
 		l.word[i], l.at[i], l.val[i], l.flag[i], l.step[i] = word, p.t, rate, freshOrGapped(p.seg.length, limit), p.seg.step
-		k.rest(b, r, int32(i), rate)
+		k.addRate(b, r, int32(i), rate)
 	}
 }
 
@@ -244,7 +244,7 @@ func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat32 }
 // gauges files one instant of gauges, states and undeclared metrics.
 func (k *worker) gauges(b *block, r *run, words []uint64, states []telemetry.State) {
 	p, l := &k.pass, k.w.lane(b, r)
-	limit := b.source.silent(r.column, p.grid)
+	limit := b.source.staleAfter(r.column, p.grid)
 	var cur []float32
 	if r.ev >= 0 {
 		cur = b.past.row(p.cell)[r.ev : r.ev+r.n]

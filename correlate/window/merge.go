@@ -52,8 +52,8 @@ func (m *merged) one(l int32, word uint64, s telemetry.State) {
 	}
 }
 
-// settle turns clashes into samples and counts them.
-func (m *merged) settle() (clashes uint64) {
+// resolve turns clashes into samples and counts them.
+func (m *merged) resolve() (clashes uint64) {
 	for i, s := range m.states {
 		if s == clash {
 			m.states[i] = telemetry.Present

@@ -14,10 +14,10 @@ const oddToChange = 5
 
 // rhythm measures the cadence of a column from the times of its samples.
 type rhythm struct {
-	last    telemetry.Time
-	cadence telemetry.Duration // 0 until measured
-	odd     [oddToChange]telemetry.Duration
-	n       uint8
+	last      telemetry.Time
+	cadence   telemetry.Duration // 0 until measured
+	deviating [oddToChange]telemetry.Duration
+	n         uint8
 }
 
 // tick takes the time of a sample, which must not fall. An interval within a
@@ -34,9 +34,9 @@ func (r *rhythm) tick(t telemetry.Time) {
 		r.n = 0
 		return
 	}
-	r.odd[r.n] = d
+	r.deviating[r.n] = d
 	if r.n++; r.n == oddToChange {
-		s := r.odd
+		s := r.deviating
 		slices.Sort(s[:])
 		r.cadence = s[oddToChange/2]
 		r.n = 0
@@ -46,8 +46,8 @@ func (r *rhythm) tick(t telemetry.Time) {
 func (r *rhythm) snapshot(c *snapshot.Codec) {
 	c.Time(&r.last)
 	c.Duration(&r.cadence)
-	for i := range r.odd {
-		c.Duration(&r.odd[i])
+	for i := range r.deviating {
+		c.Duration(&r.deviating[i])
 	}
 	c.U8(&r.n)
 	if r.n >= oddToChange {

@@ -77,7 +77,7 @@ func (w *Window) elect(class telemetry.LatenessClass) {
 		for i, s := range r.slots {
 			if w.blocks[w.blockOf[s]].source.class == class {
 				touched = true
-				w.hear(r, i)
+				w.noteReceiving(r, i)
 			}
 		}
 		if !touched {
@@ -89,14 +89,14 @@ func (w *Window) elect(class telemetry.LatenessClass) {
 	}
 }
 
-// hear records whether a slot is receiving data as of its class's last closed grid.
-func (w *Window) hear(r *rival, i int) {
+// noteReceiving records whether a slot is receiving data as of its class's last closed grid.
+func (w *Window) noteReceiving(r *rival, i int) {
 	s := int(r.slots[i])
 	b, run, n := w.locate(s)
 	at, _, _ := w.last(b, run, n)
 	g := b.source.closed
 	switch {
-	case at == never || g.Sub(at) > b.source.silent(run.column, w.cfg.Grid):
+	case at == never || g.Sub(at) > b.source.staleAfter(run.column, w.cfg.Grid):
 		r.since[i] = never
 	case r.since[i] == never:
 		r.since[i] = g

@@ -175,10 +175,10 @@ func (s *source) compact() {
 	s.bytes = s.bytes[:to]
 }
 
-// silent returns how long after the last sample a column counts as silent, at
+// staleAfter returns how long after the last sample a column counts as staleAfter, at
 // the earliest: three cadences, and no less than three grids.
-func (s *source) silent(c *column, grid telemetry.Duration) telemetry.Duration {
-	return silentAfter * s.cadence(c, grid)
+func (s *source) staleAfter(c *column, grid telemetry.Duration) telemetry.Duration {
+	return staleAfter * s.cadence(c, grid)
 }
 
 // patience is the time without data after which the source is stale (see silent).
@@ -189,7 +189,7 @@ func (s *source) patience(c *column, grid telemetry.Duration) telemetry.Duration
 	if c.op == opStep || c.rhythm.cadence == 0 && s.declared == 0 {
 		return 0
 	}
-	return s.silent(c, grid)
+	return s.staleAfter(c, grid)
 }
 
 // cadence returns the measured cadence of a column, else the stated one, else

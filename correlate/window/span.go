@@ -37,7 +37,7 @@ func (w *Window) Held(dst []float64, slot int, first telemetry.Time, n int) []fl
 	end, oldest := c+int64(n), newest-int64(b.past.rows)+1
 	back := int64(0)
 	if r.column.op != opCounter {
-		back = int64(b.source.silent(r.column, w.cfg.Grid) / w.cfg.Grid)
+		back = int64(b.source.staleAfter(r.column, w.cfg.Grid) / w.cfg.Grid)
 	}
 	held, left := math.NaN(), int64(0) // a value, and for how many grids it holds
 	t := b.past.track(r.ev+i-r.off, max(c-back, oldest))

@@ -128,7 +128,7 @@ func (w *Window) Value(slot int) (float32, Flag) {
 	if at > g.Add(-w.cfg.Grid) {
 		return v, f
 	}
-	if g.Sub(at) > b.source.silent(r.column, w.cfg.Grid) {
+	if g.Sub(at) > b.source.staleAfter(r.column, w.cfg.Grid) {
 		return float32(math.NaN()), Missing
 	}
 	switch f {
@@ -171,7 +171,7 @@ func (w *Window) Tape(slot int) Tape {
 	}
 	t.oldest = cellOf(t.closed, t.grid) - int64(b.past.rows) + 1
 	if r.column.op != opCounter {
-		t.back = int64(b.source.silent(r.column, t.grid) / t.grid)
+		t.back = int64(b.source.staleAfter(r.column, t.grid) / t.grid)
 	}
 	return t
 }
@@ -208,7 +208,7 @@ type SourceState struct {
 	Offset  telemetry.Duration // receive less source time, median; zero if not stated
 	Spread  telemetry.Duration // median distance from it
 	Wait    telemetry.Duration // for how long its grids stay open
-	Silent  bool               // nothing for longer than three of its cadences, as of its closed grid
+	Stale   bool               // nothing for longer than three of its cadences, as of its closed grid
 }
 
 // Sources calls f for every source, by class and name.
@@ -229,7 +229,7 @@ func (w *Window) stateOf(s *source) SourceState {
 			patience = d
 		}
 	}
-	st.Silent = s.latest != never && patience > 0 && s.closed.Sub(s.latest) > patience
+	st.Stale = s.latest != never && patience > 0 && s.closed.Sub(s.latest) > patience
 	st.Wait = w.waits(s, w.asOf(s.class))
 	st.Offset, st.Spread, _ = s.clock.offset()
 	return st

@@ -4,16 +4,16 @@ import "github.com/quintet-dc/quintet/telemetry"
 
 // SourceView is one source as detectors see it after its class was closed.
 type SourceView struct {
-	ID     int // dense; it stays the source's, but is no identity (I4)
-	Name   telemetry.Source
-	Latest telemetry.Time // of its samples, once Heard
-	Grid   telemetry.Time // the end of its last closed grid
-	Closed bool           // it closed that grid in the last Close or CatchUp
-	Heard  bool
-	Fresh  bool               // a sample lies in the closed grid
-	Series int                // how many it has stated
-	Silent telemetry.Duration // after so long without a sample it is silent; 0 if that cannot be said
-	src    *source
+	ID         int // dense; it stays the source's, but is no identity (I4)
+	Name       telemetry.Source
+	Latest     telemetry.Time // of its samples, once Heard
+	Grid       telemetry.Time // the end of its last closed grid
+	Closed     bool           // it closed that grid in the last Close or CatchUp
+	HasData    bool
+	Fresh      bool               // a sample lies in the closed grid
+	Series     int                // how many it has stated
+	StaleAfter telemetry.Duration // after so long without a sample it is silent; 0 if that cannot be said
+	src        *source
 }
 
 // RunView is a run of neighbouring slots of one source and one metric. Its slices
@@ -22,23 +22,23 @@ type SourceView struct {
 // Begin. Where Even is set all slots have the same time, flag and step, and the
 // slices of these are not valid: use Last.
 type RunView struct {
-	ID       int // dense over all runs, none ever goes away
-	Slot     int // the first
-	Metric   *telemetry.Metric
-	Value    []float32
-	Flag     []Flag
-	At       []telemetry.Time
-	Step     []uint32 // microseconds since the sample before
-	Shadow   []bool   // judged from another source
-	Begin    telemetry.Time
-	Even     bool
-	EvenAt   telemetry.Time
-	EvenFlag Flag
-	EvenStep uint32
-	Silent   telemetry.Duration // after so long without a sample a slot is silent; 0 if that cannot be said
-	Some     bool               // a sample of some slot lies in the closed grid
-	Full     bool               // one of every slot does
-	Rivals   bool               // some Shadow may be true
+	ID         int // dense over all runs, none ever goes away
+	Slot       int // the first
+	Metric     *telemetry.Metric
+	Value      []float32
+	Flag       []Flag
+	At         []telemetry.Time
+	Step       []uint32 // microseconds since the sample before
+	Shadow     []bool   // judged from another source
+	Begin      telemetry.Time
+	Even       bool
+	EvenAt     telemetry.Time
+	EvenFlag   Flag
+	EvenStep   uint32
+	StaleAfter telemetry.Duration // after so long without a sample a slot is silent; 0 if that cannot be said
+	Some       bool               // a sample of some slot lies in the closed grid
+	Full       bool               // one of every slot does
+	Rivals     bool               // some Shadow may be true
 }
 
 // SourceCount returns how many sources a class has.
@@ -47,14 +47,14 @@ func (w *Window) SourceCount(class telemetry.LatenessClass) int { return len(w.b
 // View returns source i of a class, in the order of names.
 func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
 	s := w.byClass[class][i]
-	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Grid: s.closed, Closed: s.stepped, Heard: s.latest != never, Series: int(s.n), src: s}
-	v.Fresh = v.Heard && s.latest > s.closed.Add(-w.cfg.Grid)
-	if v.Fresh || !v.Heard {
+	v := SourceView{ID: int(s.id), Name: s.name, Latest: s.latest, Grid: s.closed, Closed: s.stepped, HasData: s.latest != never, Series: int(s.n), src: s}
+	v.Fresh = v.HasData && s.latest > s.closed.Add(-w.cfg.Grid)
+	if v.Fresh || !v.HasData {
 		return v
 	}
 	for _, c := range s.columns {
-		if d := s.patience(c, w.cfg.Grid); d > 0 && (v.Silent == 0 || d < v.Silent) {
-			v.Silent = d
+		if d := s.patience(c, w.cfg.Grid); d > 0 && (v.StaleAfter == 0 || d < v.StaleAfter) {
+			v.StaleAfter = d
 		}
 	}
 	return v
@@ -88,7 +88,7 @@ func (w *Window) fillView(v *RunView, b *block, r *run, begin telemetry.Time) {
 	v.Value, v.Flag, v.At = w.val[lo:hi], w.flag[lo:hi], w.at[lo:hi]
 	v.Step, v.Shadow = w.step[lo:hi], w.shadow[lo:hi]
 	v.Even, v.EvenAt, v.EvenFlag, v.EvenStep = r.even, r.at, r.flag, r.step
-	v.Silent = b.source.patience(r.column, w.cfg.Grid)
+	v.StaleAfter = b.source.patience(r.column, w.cfg.Grid)
 	v.Some, v.Full, v.Rivals = r.some, r.full, r.rivals
 }
 

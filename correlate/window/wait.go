@@ -14,41 +14,41 @@ import (
 // that are too late for that show how long it needs, and are kept as every late
 // sample is.
 
-// waitStretch is how long a wait that was needed is remembered at least, and twice
+// waitPeriod is how long a wait that was needed is remembered at least, and twice
 // that at most: as long as many samples of the slowest meters.
-const waitStretch = telemetry.Duration(300e9)
+const waitPeriod = telemetry.Duration(300e9)
 
 // wait is how long the samples of a source needed until they could be taken.
 type wait struct {
-	stretch int64                 // number of the stretch of time at hand
-	most    [2]telemetry.Duration // in it, and in the one before
+	period int64                 // number of the period of time at hand
+	most   [2]telemetry.Duration // in it, and in the one before
 }
 
 // note takes what a sample needed that was taken as of an instant.
 func (x *wait) note(needed telemetry.Duration, at telemetry.Time) {
-	if n := int64(at) / int64(waitStretch); n != x.stretch {
+	if n := int64(at) / int64(waitPeriod); n != x.period {
 		x.most = [2]telemetry.Duration{0, x.longest(at)}
-		if n > x.stretch+1 {
+		if n > x.period+1 {
 			x.most[1] = 0
 		}
-		x.stretch = n
+		x.period = n
 	}
 	x.most[0] = max(x.most[0], needed)
 }
 
 // longest is the longest that a sample needed lately, as of an instant.
 func (x *wait) longest(at telemetry.Time) telemetry.Duration {
-	switch n := int64(at) / int64(waitStretch); {
-	case n <= x.stretch:
+	switch n := int64(at) / int64(waitPeriod); {
+	case n <= x.period:
 		return max(x.most[0], x.most[1])
-	case n == x.stretch+1:
+	case n == x.period+1:
 		return x.most[0]
 	}
 	return 0
 }
 
 func (x *wait) snapshot(c *snapshot.Codec) {
-	c.I64(&x.stretch)
+	c.I64(&x.period)
 	c.Duration(&x.most[0])
 	c.Duration(&x.most[1])
 }

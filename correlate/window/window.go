@@ -48,8 +48,8 @@ func (c Config) withDefaults() Config {
 // never is the time of what has not happened.
 const never = telemetry.Time(math.MinInt64)
 
-// silentAfter is how many cadences without a sample make a series silent.
-const silentAfter = 3
+// staleAfter is how many cadences without a sample make a series silent.
+const staleAfter = 3
 
 // Window holds a site's series on the grid. It is not safe for concurrent
 // use; inside Close the sources are dealt out by the caller's ForEach.

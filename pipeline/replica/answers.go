@@ -197,7 +197,7 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 		s.Speed = o.progress.speed(o.runner.Tick(), time.Now())
 		for _, x := range o.runner.Sources() {
 			s.Sources++
-			if x.Silent {
+			if x.Stale {
 				s.Silent++
 			}
 		}
@@ -266,7 +266,7 @@ func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 			out.Gaps = append(out.Gaps, Gap{g.Source.Collector, g.Source.Target, g.Source.Part, g.From, stated(g.To)})
 		}
 		for _, s := range o.runner.Sources() {
-			x := Source{Collector: s.Source.Collector, Target: s.Source.Target, Part: s.Source.Part, Series: s.Series, Silent: s.Silent,
+			x := Source{Collector: s.Source.Collector, Target: s.Source.Target, Part: s.Source.Part, Series: s.Series, Silent: s.Stale,
 				Cadence: s.Cadence.Seconds(), ClockOffset: s.Offset.Seconds()}
 			if s.Latest > 0 {
 				x.Latest = stated(s.Latest)

@@ -53,14 +53,14 @@ func (h *herald) prepare(ctx context.Context, s standing, over string) (c engine
 	}
 	if first <= last {
 		r := reading{last: last, since: s.tick.Add(-openAgainWithin), own: own, held: map[string]explain.Incident{}}
-		if c.Held, err = r.run(ctx, h.cfg.Bus); err != nil {
+		if c.Incidents, err = r.run(ctx, h.cfg.Bus); err != nil {
 			return c, 0, fmt.Errorf("read what is published: %w", err)
 		}
 	}
-	if n := len(c.Held); n > len(fit(c.Held)) {
-		c.Held = fit(c.Held)
-		h.log.Error("more incidents are held than a claim carries", "held", n, "carried", len(c.Held))
-		h.count.heldLost.Add(n - len(c.Held))
+	if n := len(c.Incidents); n > len(fit(c.Incidents)) {
+		c.Incidents = fit(c.Incidents)
+		h.log.Error("more incidents are held than a claim carries", "held", n, "carried", len(c.Incidents))
+		h.count.heldLost.Add(n - len(c.Incidents))
 	}
 	return c, last, nil
 }

@@ -261,7 +261,7 @@ func (h *herald) claim(ctx context.Context, s standing) error {
 			return err
 		}
 		h.count.claims.Inc()
-		h.log.Info("claiming to publish", "claim", short(over), "over", short(c.Over), "incidents", len(c.Held), "whole", c.Whole)
+		h.log.Info("claiming to publish", "claim", short(over), "over", short(c.Over), "incidents", len(c.Incidents), "whole", c.Whole)
 		if err := h.append(ctx, config); err != nil {
 			return errors.Join(err, h.doIn(ctx, s, (*owner).giveUp))
 		}

@@ -36,7 +36,7 @@ func (a *answers) reach(ctx context.Context, req []byte) (any, error) {
 		out.Tick = stated(o.runner.Tick())
 		current := map[telemetry.Source]bool{}
 		for _, s := range o.runner.Sources() {
-			current[s.Source] = !s.Silent
+			current[s.Source] = !s.Stale
 		}
 		stale := func(of telemetry.Source) bool { return !current[of] }
 		out.Domains = o.census.Domains(cmp.Or(a.cfg.Engine.Correlate.Catalogue, telemetry.DefaultCatalogue()), stale)

@@ -34,7 +34,7 @@ func (a *answers) survey(ctx context.Context, req []byte) (any, error) {
 		f = o.census.Facts(o.runner.Tick())
 		f.Kinds, f.Groups = kindsAndGroups(o)
 		for _, s := range o.runner.Sources() {
-			if !s.Silent {
+			if !s.Stale {
 				f.Delay = max(f.Delay, s.Offset)
 			}
 		}

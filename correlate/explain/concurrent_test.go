@@ -66,7 +66,7 @@ func TestASecondFaultIsLookedForWhereTheFirstExplainsAPart(t *testing.T) {
 		if c.above {
 			e.Symptoms.(symptoms).under[best.Entity] = entity("node:h7")
 		}
-		answers, ok := explain.Beside(sigs, e, &best, nil)
+		answers, ok := explain.Concurrent(sigs, e, &best, nil)
 		if ok != c.found {
 			t.Errorf("%s: found %v", c.name, ok)
 		}
@@ -100,7 +100,7 @@ func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 	brake := explain.Answer{Entity: shelf, Signature: &sigs[0]}
 	for _, above := range []telemetry.Entity{gpu, nic} {
 		e.Symptoms.(symptoms).under[shelf] = above
-		answers := explain.Without(sigs, e, explain.Rest{Root: &brake, Alone: explain.Alone})
+		answers := explain.Without(sigs, e, explain.Remainder{Root: &brake, Alone: explain.Alone})
 		for _, a := range answers {
 			if a.Entity == shelf || above == gpu && a.Entity == gpu {
 				t.Errorf("over %s: the brake leaves %s at %s", above, a.Name(), a.Entity)
@@ -120,12 +120,12 @@ func TestWhatPowersMachinesDoesNotStopTheirTraffic(t *testing.T) {
 func TestASecondFaultIsRarerWhereTheFirstExplainsAll(t *testing.T) {
 	e, sigs := twoFaults(0.5, 0.4)
 	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockExplained: 0.5}}
-	score := explain.Without(sigs, e, explain.Rest{Root: &best})[0].Score
+	score := explain.Without(sigs, e, explain.Remainder{Root: &best})[0].Score
 	for _, c := range []struct {
 		alone float64
 		want  bool
 	}{{score - 4, true}, {score - 4 + explain.StillAlone - explain.Alone, false}} {
-		if got := e.Certain(explain.Without(sigs, e, explain.Rest{Root: &best, Alone: c.alone})); got != c.want {
+		if got := e.Certain(explain.Without(sigs, e, explain.Remainder{Root: &best, Alone: c.alone})); got != c.want {
 			t.Errorf("an answer of %.1f beside %.1f that there is none: certain %v, want %v", score, c.alone, got, c.want)
 		}
 	}
@@ -140,7 +140,7 @@ func holds(answers []explain.Answer, x telemetry.Entity) bool {
 func TestWhatLiesOnTheChainIsNoSecondFault(t *testing.T) {
 	e, sigs := twoFaults(0.5, 0.4)
 	best := explain.Answer{Entity: entity("gpu:h0/1"), Signature: &sigs[0], Values: explain.Values{explain.ClockExplained: 0.5}}
-	if _, ok := explain.Beside(sigs, e, &best, []explain.Link{{Entity: entity("node:h7")}}); ok {
+	if _, ok := explain.Concurrent(sigs, e, &best, []explain.Link{{Entity: entity("node:h7")}}); ok {
 		t.Error("a link of the chain is a second fault")
 	}
 }
@@ -164,7 +164,7 @@ func TestAPartOfALoss(t *testing.T) {
 // signature prevails over a weak match, not over a strong one.
 func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
 	e, sigs := twoFaults(0, 0)
-	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Suspicion: 1, Accounts: 1}}
+	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Weight: 1, Accounts: 1}}
 	for dose, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
 		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockExplained: dose}}}
 		if got := explain.Judge(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {

@@ -27,21 +27,21 @@ const (
 	withoutData     = "no data"
 )
 
-// Inherit gives the engine the newest published revisions of all open incidents and
+// WarmStart gives the engine the newest published revisions of all open incidents and
 // of those that it might open again, in any order (warm start). They replace what
 // it has published itself. They count from the next grid that is closed; nothing
 // changes before (I1).
-func (e *Engine) Inherit(held []explain.Incident) {
-	e.incidents.held, e.incidents.inheriting = slices.Clone(held), true
-	slices.SortFunc(e.incidents.held, func(a, b explain.Incident) int {
+func (e *Engine) WarmStart(held []explain.Incident) {
+	e.incidents.restoring, e.incidents.warmStart = slices.Clone(held), true
+	slices.SortFunc(e.incidents.restoring, func(a, b explain.Incident) int {
 		return cmp.Or(cmp.Compare(a.Opened, b.Opened), cmp.Compare(a.ID, b.ID))
 	})
 }
 
 // adopt makes the held incidents the engine's own at grid g.
 func (e *caseBook) adopt(g telemetry.Time) {
-	held := e.held
-	e.held, e.inheriting = nil, false
+	held := e.restoring
+	e.restoring, e.warmStart = nil, false
 	former := e.disown()
 	e.risks.disownRisks()
 	for i := range held {
@@ -77,7 +77,7 @@ func (e *caseBook) wellAlready(g telemetry.Time) {
 		switch {
 		case !c.under.IsZero() || slices.ContainsFunc(all, func(m *incidentCase) bool { return !m.well }):
 		case c.published.Revision > 0:
-			e.settle(c, g)
+			e.resolveRecovered(c, g)
 		default:
 			gone = append(gone, all...)
 		}
@@ -86,7 +86,7 @@ func (e *caseBook) wellAlready(g telemetry.Time) {
 }
 
 // led is a job and the job whose case carried its incident.
-type led struct{ job, leader telemetry.Entity }
+type led struct{ job, primary telemetry.Entity }
 
 func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
 
@@ -96,14 +96,14 @@ func (l led) compare(job telemetry.Entity) int { return l.job.Compare(job) }
 func (e *caseBook) disown() (former []led) {
 	var kept []*incidentCase
 	for _, c := range e.cases {
-		if j := e.book.Job(c.job); c.inherited && !c.well && (j == nil || j.Degradation == nil) {
+		if j := e.book.Job(c.job); c.restored && !c.well && (j == nil || j.Degradation == nil) {
 			continue
 		}
-		kept, former = append(kept, c), append(former, led{c.job, e.leader(c).job})
+		kept, former = append(kept, c), append(former, led{c.job, e.primary(c).job})
 	}
 	for _, c := range kept {
-		e.closeBeside(c, e.now())
-		c.under, c.strayed, c.published, c.beside = telemetry.Entity{}, 0, explain.Incident{}, nil
+		e.closeConcurrent(c, e.now())
+		c.under, c.diverged, c.published, c.concurrent = telemetry.Entity{}, 0, explain.Incident{}, nil
 		if !c.well {
 			c.judged = 0
 		}
@@ -122,15 +122,15 @@ func (e *caseBook) take(h *explain.Incident, g telemetry.Time) {
 	for _, impact := range h.Impact.Jobs {
 		i, ok := e.find(impact.Job)
 		switch {
-		case ok && len(h.Impact.Jobs) == 1 && e.cases[i].taken() && e.cases[i].beside == nil:
-			e.cases[i].takeBeside(h)
+		case ok && len(h.Impact.Jobs) == 1 && e.cases[i].taken() && e.cases[i].concurrent == nil:
+			e.cases[i].restoreConcurrent(h)
 			return
 		case impact.Job.Validate() != nil || ok && e.cases[i].taken():
 			continue // a job's trouble is told of in one incident
 		case !ok:
-			e.cases = slices.Insert(e.cases, i, &incidentCase{job: impact.Job, inherited: true, since: g})
+			e.cases = slices.Insert(e.cases, i, &incidentCase{job: impact.Job, restored: true, since: g})
 			fallthrough
-		case e.cases[i].inherited:
+		case e.cases[i].restored:
 			e.cases[i].explained(h, impact, e.cfg.Rules)
 		}
 		mine = append(mine, e.cases[i])
@@ -139,7 +139,7 @@ func (e *caseBook) take(h *explain.Incident, g telemetry.Time) {
 		e.out.Incidents = append(e.out.Incidents, concluded(*h, e.cfg.Rules, g))
 		return
 	}
-	lead := mine[max(0, slices.IndexFunc(mine, func(c *incidentCase) bool { return !c.inherited }))]
+	lead := mine[max(0, slices.IndexFunc(mine, func(c *incidentCase) bool { return !c.restored }))]
 	for _, c := range mine {
 		if c != lead {
 			c.under = lead.job
@@ -185,12 +185,12 @@ func (e *caseBook) regroup(former []led) {
 			continue
 		}
 		by, _ := slices.BinarySearchFunc(former, c.job, led.compare)
-		i, ok := e.find(former[by].leader)
+		i, ok := e.find(former[by].primary)
 		if !ok || e.cases[i] == c { // its leader was awaited and is gone, or itself
 			i = slices.IndexFunc(e.cases, func(o *incidentCase) bool { return o.taken() && o.incident.ID == c.incident.ID })
 		}
 		if i >= 0 {
-			c.under = e.leader(e.cases[i]).job
+			c.under = e.primary(e.cases[i]).job
 		}
 	}
 }
@@ -222,19 +222,19 @@ func (e *caseBook) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		c.ending = endedUnseen
 	case heard == jobs.Recovered:
 		c.ending = recoveredUnseen
-	case g.Sub(c.since) >= Horizon && !e.stands(c):
+	case g.Sub(c.since) >= Horizon && !e.knownStopped(c):
 		c.ending = withoutData
 	default:
 		return
 	}
 	c.well = true
-	e.settle(e.leader(c), g)
+	e.resolveRecovered(e.primary(c), g)
 }
 
 // resume holds a job's steps against what was published of its trouble.
 func (e *caseBook) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
 	if j == nil || j.Over() {
-		return jobs.Unheard
+		return jobs.Undecided
 	}
 	e.examiner.meet(c)
 	value := func(x *float64) float64 {
@@ -243,13 +243,13 @@ func (e *caseBook) resume(c *incidentCase, j *jobs.Job) jobs.Resumed {
 		}
 		return *x
 	}
-	return j.Resume(jobs.Held{Onset: c.incident.Onset, Opened: c.incident.Opened, Until: c.incident.Updated, Before: value(c.impact.Before),
+	return j.Resume(jobs.Published{Onset: c.incident.Onset, Opened: c.incident.Opened, Until: c.incident.Updated, Before: value(c.impact.Before),
 		Expected: value(c.impact.Expected), Now: value(c.impact.Now), Lost: c.impact.GPUSecondsLost / float64(e.gpus(c.job, c.nodes))})
 }
 
-// stands reports whether a job that makes no steps is known to be stopped: it was
+// knownStopped reports whether a job that makes no steps is known to be stopped: it was
 // stalled or failed, and still has its placement.
-func (e *caseBook) stands(c *incidentCase) bool {
-	_, placed := slices.BinarySearchFunc(e.roll.tenants, c.job, tenant.compare)
+func (e *caseBook) knownStopped(c *incidentCase) bool {
+	_, placed := slices.BinarySearchFunc(e.roll.running, c.job, runningJob.compare)
 	return placed && (c.impact.State == jobs.Stalled.String() || c.impact.State == jobs.Failed.String())
 }

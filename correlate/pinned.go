@@ -17,8 +17,8 @@ import (
 // the root on which it was stable while there was no sign of the other; the other
 // is reported as a concurrent fault.
 
-// held is the root on which a case has settled.
-type held struct {
+// pinnedRoot is the root on which a case has settled.
+type pinnedRoot struct {
 	root, peer telemetry.Entity
 	signature  string
 	times      int            // judgements that were sure of it
@@ -42,17 +42,17 @@ func (s sighting) compare(o sighting) int {
 }
 
 const (
-	// settledAfter judgements that are sure of a root the case has settled on it.
-	settledAfter = 3
-	maxSeen      = 256
+	// stableAfter judgements that are sure of a root the case has settled on it.
+	stableAfter = 3
+	maxSeen     = 256
 )
 
 // later reports whether the best answer is a fault that began later than the one on
 // which the case is pinned, and then lets next report the latter.
 func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
-	h := &c.held
+	h := &c.pinned
 	if c.judged == 0 {
-		*h = held{}
+		*h = pinnedRoot{}
 	}
 	if best.Signature == nil || best.Signature.Expect != explain.ExpectIncident {
 		return false
@@ -61,20 +61,20 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 		root := h.answer(e.sight)
 		switch {
 		case root.Signature == nil:
-			*h = held{}
+			*h = pinnedRoot{}
 		case best.Signature == root.Signature || network(root) && network(best): // the same, seen better
 		case ev.Akin(best.Entity, root, c.incident.Chain) && !explain.Apart(root.Signature, best.Signature):
-			if h.times >= settledAfter && network(root) != network(best) {
+			if h.times >= stableAfter && network(root) != network(best) {
 				return false // a host's trouble and its nic's may be one, or not
 			}
-		case h.times < settledAfter || e.saw(h, ev, best) || !e.both(c, ev, best, next):
-			*h = held{} // what was thought is not what it was
+		case h.times < stableAfter || e.saw(h, ev, best) || !e.both(c, ev, best, next):
+			*h = pinnedRoot{} // what was thought is not what it was
 		default:
-			e.keepTelling(c, ev, best, next)
+			e.keepPinned(c, ev, best, next)
 			return true
 		}
 	}
-	e.settleOn(c, ev, best, next)
+	e.recordJudgement(c, ev, best, next)
 	return false
 }
 
@@ -89,16 +89,16 @@ func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Ans
 	if !known && math.IsInf(loss, 1) {
 		explains, known = 1, true // what stops a job explains all of it
 	}
-	if c.held.grown(ev) || next.Root.Confidence < surely {
+	if c.pinned.grown(ev) || next.Root.Confidence < surely {
 		return true
 	}
 	least := sure
-	if !known || c.held.part(loss)+min(1, explains) <= fits {
+	if !known || c.pinned.part(loss)+min(1, explains) <= fits {
 		least = noneLeft
 	}
 	answers := e.without(ev, best, next.Chain, explain.Alone)
 	return slices.ContainsFunc(answers, func(a explain.Answer) bool {
-		return a.Entity == c.held.root && a.Name() == c.held.signature && a.Confidence >= least
+		return a.Entity == c.pinned.root && a.Name() == c.pinned.signature && a.Confidence >= least
 	})
 }
 
@@ -119,19 +119,19 @@ const fits = 1.25
 // is seen at many.
 func network(a *explain.Answer) bool { return a.Signature.Domain == telemetry.Network }
 
-// keepTelling lets an incident report the pinned root: as it is found in addition
+// keepPinned lets an incident report the pinned root: as it is found in addition
 // to the best answer, or else as it was.
-func (e *caseBook) keepTelling(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+func (e *caseBook) keepPinned(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	answers := e.without(ev, best, next.Chain, explain.Alone)
-	i := slices.IndexFunc(answers, func(a explain.Answer) bool { return a.Entity == c.held.root && a.Name() == c.held.signature })
-	if i >= 0 && (answers[i].Confidence >= sure || c.incident.Root.Entity != c.held.root) {
-		e.teller().Tell(next, ev, slices.Concat(answers[i:i+1], answers[:i], answers[i+1:]))
+	i := slices.IndexFunc(answers, func(a explain.Answer) bool { return a.Entity == c.pinned.root && a.Name() == c.pinned.signature })
+	if i >= 0 && (answers[i].Confidence >= sure || c.incident.Root.Entity != c.pinned.root) {
+		e.writer().Write(next, ev, slices.Concat(answers[i:i+1], answers[:i], answers[i+1:]))
 		return
 	}
 	updated := next.Updated
 	*next = c.incident
 	next.Updated = updated
-	e.teller().Refresh(next, ev, e.expects(next))
+	e.writer().Refresh(next, ev, e.expects(next))
 }
 
 const (
@@ -148,8 +148,8 @@ const (
 // be visible all the same. looked reports whether this was a time to look; of is
 // nil where nothing is new.
 func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) (of *explain.Evidence, answers []explain.Answer, looked bool) {
-	h, g := &c.held, next.Updated
-	if h.times < settledAfter || best.Signature == nil || best.Name() != h.signature {
+	h, g := &c.pinned, next.Updated
+	if h.times < stableAfter || best.Signature == nil || best.Name() != h.signature {
 		return nil, nil, true
 	}
 	if g.Sub(h.look) < lookEvery {
@@ -194,7 +194,7 @@ func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []e
 		read.Leave(root.Entity, root.Heats())
 		defer read.Leave(telemetry.Entity{}, false)
 	}
-	return explain.Without(e.cfg.Signatures, ev, explain.Rest{Root: root, Chain: chain, Alone: alone})
+	return explain.Without(e.cfg.Signatures, ev, explain.Remainder{Root: root, Chain: chain, Alone: alone})
 }
 
 // lastMinute is the evidence of the last minute of a degradation, or of its last
@@ -205,14 +205,14 @@ func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Eviden
 	if j == nil || j.Degradation == nil || j.Serves() || j.Degradation.State != jobs.Slow {
 		return nil
 	}
-	since := max(c.held.at, g.Add(-max(recently, recentReports*j.Gap())))
+	since := max(c.pinned.at, g.Add(-max(recently, recentReports*j.Gap())))
 	degradation := *j.Degradation
 	degradation.Onset = telemetry.Interval{Earliest: since, Latest: since}
-	degradation.Steps, degradation.Sum = j.Told(since, g)
+	degradation.Steps, degradation.Sum = j.ReportedSteps(since, g)
 	if degradation.Steps < recentSteps {
 		return nil
 	}
-	c.held.take(&degradation)
+	c.pinned.take(&degradation)
 	first, hosts, others := c.first, slices.Clone(c.hosts), slices.Clone(c.others)
 	ev := e.examiner.gather(c, j, &degradation, g)
 	c.first, c.hosts, c.others = first, hosts, others
@@ -226,20 +226,20 @@ const leastLeft = 0.15
 // take reduces a degradation to what the pinned root does not explain: it raises
 // the expected step by what that root costs, unless too little is left. Then a
 // concurrent fault is compared with the whole loss.
-func (h *held) take(degradation *jobs.Degradation) {
+func (h *pinnedRoot) take(degradation *jobs.Degradation) {
 	now, _ := degradation.Now()
 	if h.part(now-degradation.Expected) <= 1-leastLeft {
 		degradation.Expected += h.loss
 	}
 }
 
-// settleOn records a judgement.
-func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
-	h := &c.held
-	if h.times < settledAfter {
+// recordJudgement records a judgement.
+func (e *caseBook) recordJudgement(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
+	h := &c.pinned
+	if h.times < stableAfter {
 		answers := ev.Answers
 		if answers[0].Entity != best.Entity || !ev.Certainly(answers) {
-			*h = held{}
+			*h = pinnedRoot{}
 			return
 		}
 		h.times++
@@ -263,7 +263,7 @@ func (e *caseBook) settleOn(c *incidentCase, ev *explain.Evidence, best *explain
 }
 
 // answer is the held root as an answer.
-func (h *held) answer(e *sight) *explain.Answer {
+func (h *pinnedRoot) answer(e *sight) *explain.Answer {
 	return &explain.Answer{Entity: h.root, Peer: h.peer, Signature: e.signature(h.signature)}
 }
 
@@ -279,7 +279,7 @@ func (e *sight) signature(name string) *explain.Signature {
 
 // saw reports whether an answer, or what may be its cause or its consequence,
 // had a name before the root was settled on.
-func (e *caseBook) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
+func (e *caseBook) saw(h *pinnedRoot, ev *explain.Evidence, a *explain.Answer) bool {
 	return slices.ContainsFunc(h.seen, func(x sighting) bool {
 		s := e.signature(x.signature)
 		return s != nil && ev.Akin(x.entity, a, nil) && !explain.Apart(s, a.Signature)
@@ -287,13 +287,13 @@ func (e *caseBook) saw(h *held, ev *explain.Evidence, a *explain.Answer) bool {
 }
 
 // grown reports whether the job loses clearly more than when the case settled on a root.
-func (h *held) grown(ev *explain.Evidence) bool {
-	return h.times >= settledAfter && lost(ev) > float64(fits*h.then)
+func (h *pinnedRoot) grown(ev *explain.Evidence) bool {
+	return h.times >= stableAfter && lost(ev) > float64(fits*h.then)
 }
 
 // explains is the part of a loss that the held root explains: of one that has grown since,
 // what was lost then.
-func (h *held) explains(part float64, ev *explain.Evidence) float64 {
+func (h *pinnedRoot) explains(part float64, ev *explain.Evidence) float64 {
 	if h.grown(ev) {
 		return h.then / lost(ev)
 	}
@@ -301,14 +301,14 @@ func (h *held) explains(part float64, ev *explain.Evidence) float64 {
 }
 
 // part is what the held root explains of a step that is so many seconds too long.
-func (h *held) part(excess float64) float64 {
+func (h *pinnedRoot) part(excess float64) float64 {
 	if excess > h.loss {
 		return h.loss / excess
 	}
 	return 1
 }
 
-func (h *held) snapshot(k *snapshot.Codec) {
+func (h *pinnedRoot) snapshot(k *snapshot.Codec) {
 	k.Entity(&h.root)
 	k.Entity(&h.peer)
 	k.String(&h.signature)

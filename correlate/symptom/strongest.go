@@ -8,10 +8,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Telling returns the strongest observation of a feature's reading: the entity of
+// StrongestReading returns the strongest observation of a feature's reading: the entity of
 // its scope whose number is the strongest evidence for the feature, its metric, and
 // its value before the degradation and now. False where nothing of it was seen.
-func (f *Contrast) Telling(root telemetry.Entity, c *explain.Feature) (explain.Observation, bool) {
+func (f *Contrast) StrongestReading(root telemetry.Entity, c *explain.Feature) (explain.Observation, bool) {
 	i, ok := f.survey.index[root]
 	if !ok || c.Reading == nil {
 		return explain.Observation{}, false
@@ -68,7 +68,7 @@ func (f *Contrast) Slowest(root telemetry.Entity) (explain.Observation, bool) {
 	if !ok {
 		return explain.Observation{}, false
 	}
-	for _, g := range f.derived.afflicted {
+	for _, g := range f.derived.affected {
 		if g == i || slices.Contains(f.survey.carriers[g], i) {
 			return f.observe(g, &explain.Reading{Metric: metricClock})
 		}
@@ -182,7 +182,7 @@ func (f *Contrast) reach(of []int32, c int, take explain.Take) (least, most floa
 
 func (f *Contrast) quietClocks() (string, bool) {
 	least, _, n := f.reach(f.survey.gpus, f.plan.find(telemetry.GPU, metricClock, 0), explain.TakeRatio)
-	if n == 0 || len(f.derived.afflicted) > 0 || least < 1-leastFall {
+	if n == 0 || len(f.derived.affected) > 0 || least < 1-leastFall {
 		return "", false
 	}
 	return fmt.Sprintf("all %d GPUs keep their clocks: the slowest runs at %.0f %% of its clock before", n, float64(least*100)), true
@@ -242,12 +242,12 @@ func (f *Contrast) quietCooling() (string, bool) {
 	return out, true
 }
 
-// Silent lists the series that the features of a signature read for a root and that
+// Stale lists the series that the features of a signature read for a root and that
 // are stale, though they had data before the degradation: by entity, each once.
-func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telemetry.Series {
+func (f *Contrast) Stale(root telemetry.Entity, sig *explain.Signature) []telemetry.Series {
 	var out []telemetry.Series
 	f.known(root, sig, func(e int32, c int, x *explain.Reading) {
-		if f.now.silent[e][c] {
+		if f.now.stale[e][c] {
 			out = append(out, telemetry.Series{Entity: f.survey.all[e], Metric: x.Metric})
 		}
 	})
@@ -261,7 +261,7 @@ func (f *Contrast) Silent(root telemetry.Entity, sig *explain.Signature) []telem
 func (f *Contrast) Pending(root telemetry.Entity, sig *explain.Signature) (pending bool) {
 	f.known(root, sig, func(e int32, c int, _ *explain.Reading) {
 		_, seen := f.now.at(e, c)
-		pending = pending || !seen && !f.now.silent[e][c]
+		pending = pending || !seen && !f.now.stale[e][c]
 	})
 	return pending
 }
@@ -288,10 +288,10 @@ func (f *Contrast) known(root telemetry.Entity, sig *explain.Signature, do func(
 	}
 }
 
-// Unheard lists the series of the machine that a root is or is in, or of all that a
+// StaleOfMachine lists the series of the machine that a root is or is in, or of all that a
 // job uses, that had data before the degradation and are stale now: by entity, each
 // once.
-func (f *Contrast) Unheard(root telemetry.Entity) []telemetry.Series {
+func (f *Contrast) StaleOfMachine(root telemetry.Entity) []telemetry.Series {
 	i, ok := f.survey.index[root]
 	if !ok {
 		return nil
@@ -302,7 +302,7 @@ func (f *Contrast) Unheard(root telemetry.Entity) []telemetry.Series {
 			continue
 		}
 		for c, column := range f.plan.of(x.Kind) {
-			if _, known := f.before.at(int32(e), c); known && f.now.silent[e][c] {
+			if _, known := f.before.at(int32(e), c); known && f.now.stale[e][c] {
 				out = append(out, telemetry.Series{Entity: x, Metric: column.metric.Name})
 				break
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// stretch is a job interval: what a job did in (from, to].
-type stretch struct {
+// jobInterval is a job interval: what a job did in (from, to].
+type jobInterval struct {
 	job      *jobs.Job
 	from, to telemetry.Time
 	ends     []report // in the order of time
@@ -28,12 +28,12 @@ type report struct {
 	first   bool // what came before is not remembered
 }
 
-// stretch collects the steps that ended in (from, to]. A report that does not state
+// interval collects the steps that ended in (from, to]. A report that does not state
 // how many steps it stands for stands for as many as fit between it and the one
 // before, if the job usually reports so.
-func (e *costs) stretch(t *tenant, j *jobs.Job, to telemetry.Time) stretch {
+func (e *costs) interval(t *runningJob, j *jobs.Job, to telemetry.Time) jobInterval {
 	from := t.filed
-	s := stretch{job: j, from: from, to: to, pauses: t.pauses, starting: t.since != 0 && !t.begun}
+	s := jobInterval{job: j, from: from, to: to, pauses: t.pauses, starting: t.since != 0 && !t.begun}
 	usual := spacing(j.Recent)
 	for i, x := range j.Recent {
 		if x.End <= from || x.End > to {
@@ -85,14 +85,14 @@ func spacing(recent []jobs.Step) float64 {
 }
 
 // at finds the report of the steps that ended at an instant.
-func (s *stretch) at(t telemetry.Time) (int, bool) {
+func (s *jobInterval) at(t telemetry.Time) (int, bool) {
 	return slices.BinarySearchFunc(s.ends, t, func(r report, t telemetry.Time) int { return int(max(-1, min(1, r.end-t))) })
 }
 
 // steps accounts for the steps: how long they took, as far as expected (0 expects
 // nothing) and beyond, and for how long there was none, and why. It returns the end
 // of the last one.
-func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
+func (s *jobInterval) steps(w *attribute.Work, expected float64) telemetry.Time {
 	at, down, saving, other := s.from, 0.0, 0.0, 0.0
 	for _, r := range s.ends {
 		since := r.end.Sub(at).Seconds()
@@ -131,13 +131,13 @@ func (s *stretch) steps(w *attribute.Work, expected float64) telemetry.Time {
 		told += r.seconds
 	}
 	more := min(max(0, told-saving), down)
-	w.Saving, w.Down, w.Untold = saving+more, down-more, w.Untold+other
+	w.Saving, w.Down, w.Unreported = saving+more, down-more, w.Unreported+other
 	return at
 }
 
 // down reports whether a time without a step that the job finishes is known to be
 // one of trouble, or its beginning.
-func (s *stretch) down(from, to telemetry.Time) bool {
+func (s *jobInterval) down(from, to telemetry.Time) bool {
 	if h := s.job.Degradation; h != nil && h.Onset.Earliest < to {
 		return true
 	}
@@ -146,7 +146,7 @@ func (s *stretch) down(from, to telemetry.Time) bool {
 
 // weighed is the mean of what the job states of its steps, weighed by their
 // lengths; negative where it states nothing.
-func (e *costs) weighed(s *stretch, m telemetry.MetricName) float64 {
+func (e *costs) weighed(s *jobInterval, m telemetry.MetricName) float64 {
 	sum, weight := 0.0, 0.0
 	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
 		if i, ok := s.at(at); ok && v >= 0 && v <= sane {
@@ -162,7 +162,7 @@ func (e *costs) weighed(s *stretch, m telemetry.MetricName) float64 {
 }
 
 // mix reads how a step of a mean length is composed.
-func (e *costs) mix(t *tenant, s *stretch, length float64) attribute.Mix {
+func (e *costs) mix(t *runningJob, s *jobInterval, length float64) attribute.Mix {
 	m := attribute.UnknownMix()
 	m.Checkpoint = e.part(s, metricCheckpoint, length)
 	m.Input = e.part(s, metricInput, length)
@@ -176,7 +176,7 @@ func (e *costs) mix(t *tenant, s *stretch, length float64) attribute.Mix {
 
 // part is the mean of what the job states of its steps as a part of their
 // length; negative where it states nothing.
-func (e *costs) part(s *stretch, m telemetry.MetricName, length float64) float64 {
+func (e *costs) part(s *jobInterval, m telemetry.MetricName, length float64) float64 {
 	sum, n := 0.0, 0.0
 	e.perStep.Each(telemetry.Series{Entity: s.job.Entity, Metric: m}, s.from, s.to, func(at telemetry.Time, v float64) {
 		if i, ok := s.at(at); ok && v >= 0 {
@@ -191,7 +191,7 @@ func (e *costs) part(s *stretch, m telemetry.MetricName, length float64) float64
 }
 
 // mixRanks reads the ranks' own times, some ranks for all.
-func (e *costs) mixRanks(m *attribute.Mix, s *stretch, length float64) {
+func (e *costs) mixRanks(m *attribute.Mix, s *jobInterval, length float64) {
 	ranks := e.graph.Ranks(s.job.Entity)
 	for metric, to := range map[telemetry.MetricName]*float64{metricCompute: &m.Compute, metricWait: &m.Wait, metricTransfer: &m.Transfer} { // order-independent: each metric fills a field of its own
 		sum, n := 0.0, 0.0
@@ -224,7 +224,7 @@ func some(n int, at telemetry.Time) func(func(int) bool) {
 
 // mixGPUs reads what holds the clocks of the job's GPUs down, and what their
 // pipes do, some GPUs for all.
-func (e *costs) mixGPUs(m *attribute.Mix, t *tenant, s *stretch) {
+func (e *costs) mixGPUs(m *attribute.Mix, t *runningJob, s *jobInterval) {
 	gpus := e.someGPUs(t.job, s.to)
 	var tensor, dram, heat, brake, clock mean
 	for _, x := range gpus {
@@ -271,7 +271,7 @@ func (m *mean) of() float64 {
 
 // average is the mean of a series in the part of a job interval that the window
 // keeps; of a counter its rate.
-func (e *sight) average(x telemetry.Entity, metric telemetry.MetricName, s *stretch) (float64, bool) {
+func (e *sight) average(x telemetry.Entity, metric telemetry.MetricName, s *jobInterval) (float64, bool) {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: metric})
 	if !ok {
 		return 0, false

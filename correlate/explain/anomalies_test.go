@@ -9,7 +9,7 @@ import (
 // odd lists by name the anomalies of a site.
 func (s *site) odd() map[string]explain.Suspect {
 	out := map[string]explain.Suspect{}
-	for _, x := range explain.Odd(explain.Candidates(s.e)) {
+	for _, x := range explain.Anomalies(explain.Candidates(s.e)) {
 		out[x.Entity.String()] = x
 	}
 	return out
@@ -36,7 +36,7 @@ func TestWhatNoHealthyNetworkDoesIsOdd(t *testing.T) {
 	} {
 		got := recorded(t, c.write).odd()
 		for _, name := range c.want {
-			if got[name].Suspicion < 0.33 {
+			if got[name].Weight < 0.33 {
 				t.Errorf("%s: %s is not odd: %+v", c.name, name, got)
 			}
 		}
@@ -52,7 +52,7 @@ func TestASwitchWhoseLinksAreGoneAccountsForThem(t *testing.T) {
 		p.say("port:leaf0/s1", portUp, 1, 0)
 		p.say("port:leaf1/s1", portUp, 1, 0)
 	}).odd()
-	if s := got["switch:spine1"]; s.Accounts != 1 || s.Suspicion < got["switch:leaf0"].Suspicion {
+	if s := got["switch:spine1"]; s.Accounts != 1 || s.Weight < got["switch:leaf0"].Weight {
 		t.Errorf("%+v", got)
 	}
 }

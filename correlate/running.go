@@ -10,15 +10,15 @@ import (
 // roll holds the jobs that run on the site, and finds the steps of those that report none.
 type roll struct {
 	*sight
-	tenants  []tenant // in identity order
-	counted  uint64   // the topology generation of the last census
+	running  []runningJob // in identity order
+	counted  uint64       // the topology generation of the last census
 	censused bool
 	paced    []pacer // jobs that report no steps, in identity order
 }
 
-// tenant is a running job, and the grid since which it has been seen to run; zero
+// runningJob is a running job, and the grid since which it has been seen to run; zero
 // if it was there from the beginning.
-type tenant struct {
+type runningJob struct {
 	job   telemetry.Entity
 	since telemetry.Time
 	// placed is set where edges place the job itself, not only its ranks: when they
@@ -28,18 +28,18 @@ type tenant struct {
 	spent
 }
 
-func (t tenant) compare(job telemetry.Entity) int { return t.job.Compare(job) }
+func (t runningJob) compare(job telemetry.Entity) int { return t.job.Compare(job) }
 
 // census lists the running jobs, in identity order, when the topology has changed.
 func (e *Engine) census(g telemetry.Time) {
 	if gen := e.sight.graph.Generation(); e.roll.counted == gen && e.roll.censused {
 		return
 	}
-	var now []tenant
+	var now []runningJob
 	for _, job := range e.sight.graph.Jobs() {
-		t := tenant{job: job}
-		if i, ok := slices.BinarySearchFunc(e.roll.tenants, job, tenant.compare); ok {
-			t = e.roll.tenants[i]
+		t := runningJob{job: job}
+		if i, ok := slices.BinarySearchFunc(e.roll.running, job, runningJob.compare); ok {
+			t = e.roll.running[i]
 		} else if e.roll.censused {
 			t.since = g
 		}
@@ -54,18 +54,18 @@ func (e *Engine) census(g telemetry.Time) {
 			now = append(now, t)
 		}
 	}
-	for _, t := range e.roll.tenants {
-		if _, ok := slices.BinarySearchFunc(now, t.job, tenant.compare); !ok {
-			e.costs.fileRest(&t, g.Add(-e.sight.cfg.Grid))
+	for _, t := range e.roll.running {
+		if _, ok := slices.BinarySearchFunc(now, t.job, runningJob.compare); !ok {
+			e.costs.fileRemainder(&t, g.Add(-e.sight.cfg.Grid))
 			e.sight.book.End(t.job, g) // it runs nowhere any more
 			e.sight.perStep.Forget(t.job)
 		}
 	}
-	e.roll.tenants, e.roll.counted, e.roll.censused = now, e.sight.graph.Generation(), true
+	e.roll.running, e.roll.counted, e.roll.censused = now, e.sight.graph.Generation(), true
 }
 
 // runs reports whether a job runs anywhere now, and records how it is placed.
-func (e *sight) runs(t *tenant) bool {
+func (e *sight) runs(t *runningJob) bool {
 	for _, n := range e.graph.Neighbours(t.job) {
 		if n.Relation == telemetry.Runs && n.Out {
 			t.placed = true
@@ -75,7 +75,7 @@ func (e *sight) runs(t *tenant) bool {
 	return !t.placed && len(e.graph.Placements(t.job)) > 0
 }
 
-func codeTenant(c *snapshot.Codec, t *tenant) {
+func codeRunningJob(c *snapshot.Codec, t *runningJob) {
 	c.Entity(&t.job)
 	c.Time(&t.since)
 	c.Bool(&t.placed)

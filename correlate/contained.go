@@ -10,9 +10,9 @@ import (
 // row, hall, site.
 const maxNested = 8
 
-// lies reports whether an entity is one of those in a list, which is in identity
+// containedIn reports whether an entity is one of those in a list, which is in identity
 // order, or is contained in one.
-func (e *sight) lies(x telemetry.Entity, in []telemetry.Entity) bool {
+func (e *sight) containedIn(x telemetry.Entity, in []telemetry.Entity) bool {
 	for range maxNested {
 		if _, ok := slices.BinarySearchFunc(in, x, telemetry.Entity.Compare); ok {
 			return true

@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Teller turns answers into the words and fields of an incident.
-type Teller struct {
+// Writer turns answers into the words and fields of an incident.
+type Writer struct {
 	Catalogue *telemetry.Catalogue
 	// Node returns the host that contains an entity, itself for a node.
 	Node func(telemetry.Entity) telemetry.Entity
@@ -21,9 +21,9 @@ type Teller struct {
 // maxAlternatives is how many other answers an incident lists.
 const maxAlternatives = 4
 
-// Tell writes the answers into an incident: root, alternatives, contributors,
+// Write writes the answers into an incident: root, alternatives, contributors,
 // chain, impact, title, blind spots, what is ruled out and what to do.
-func (t *Teller) Tell(in *Incident, e *Evidence, answers []Answer) {
+func (t *Writer) Write(in *Incident, e *Evidence, answers []Answer) {
 	best := &answers[0]
 	best.Alike = nil
 	for _, a := range alikeTo(best, answers) {
@@ -95,7 +95,7 @@ func alternatives(answers []Answer, best *Answer) []Alternative {
 }
 
 // impact is what the degradation costs the job.
-func (t *Teller) impact(in *Incident, e *Evidence) {
+func (t *Writer) impact(in *Incident, e *Evidence) {
 	l := e.Loss()
 	j := JobImpact{Job: e.Job, State: e.Degradation.State.String(), Measure: e.Degradation.Metric(), Before: rounded(e.Degradation.Before),
 		Expected: rounded(l.Expected), Now: rounded(l.Step), EqualWork: e.Degradation.EqualWork, MFUBefore: e.MFUBefore, MFUNow: e.MFUNow, GPUSecondsLost: round(l.GPUSeconds, 1), Share: 1}
@@ -109,7 +109,7 @@ func (t *Teller) impact(in *Incident, e *Evidence) {
 	}
 }
 
-func (t *Teller) actions(e *Evidence, best *Answer) []Action {
+func (t *Writer) actions(e *Evidence, best *Answer) []Action {
 	out := []Action{}
 	if best.Signature == nil {
 		return out
@@ -129,13 +129,13 @@ func (t *Teller) actions(e *Evidence, best *Answer) []Action {
 
 // fill replaces {root}, {node}, {job} and {measure} in a text. {measure} alone
 // is a number; {measure|percent} is a share.
-func (t *Teller) fill(text string, e *Evidence, a *Answer) string {
+func (t *Writer) fill(text string, e *Evidence, a *Answer) string {
 	filled, _ := t.filled(text, e, a)
 	return filled
 }
 
 // filled is fill, and whether all that the text names was seen.
-func (t *Teller) filled(text string, e *Evidence, a *Answer) (string, bool) {
+func (t *Writer) filled(text string, e *Evidence, a *Answer) (string, bool) {
 	seen := true
 	sentence := fill(text, func(name string) string {
 		word, ok := t.placeholder(name, e, a)
@@ -145,17 +145,17 @@ func (t *Teller) filled(text string, e *Evidence, a *Answer) (string, bool) {
 	return sentence, seen
 }
 
-func (t *Teller) placeholder(name string, e *Evidence, a *Answer) (string, bool) {
+func (t *Writer) placeholder(name string, e *Evidence, a *Answer) (string, bool) {
 	switch name {
 	case "node":
 		return t.Node(a.Entity).Name, true
 	case "root":
-		return spokenPlace(a.Entity, a.Alike), true
+		return placeText(a.Entity, a.Alike), true
 	case "job":
 		return e.Job.Name, true
 	}
 	measure, format, _ := strings.Cut(name, "|")
-	v, ok := spokenFor(measure, e, a)
+	v, ok := textValue(measure, e, a)
 	switch {
 	case !ok:
 		return "an unknown part", false
@@ -190,13 +190,13 @@ func fill(text string, value func(string) string) string {
 	}
 }
 
-// spoken formats an entity for a sentence: "nic h13/nic0".
-func spoken(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
+// entityText formats an entity for a sentence: "nic h13/nic0".
+func entityText(e telemetry.Entity) string { return string(e.Kind) + " " + e.Name }
 
 // title is the first sentence: which job, how much, since when, why.
-func (t *Teller) title(in *Incident, e *Evidence, best *Answer) string {
+func (t *Writer) title(in *Incident, e *Evidence, best *Answer) string {
 	if best.Signature == nil {
-		return victim(in, e) + "the cause is not known, most likely at " + spoken(best.Entity) + "."
+		return victim(in, e) + "the cause is not known, most likely at " + entityText(best.Entity) + "."
 	}
 	return victim(in, e) + t.cause(in, e, best)
 }
@@ -204,11 +204,11 @@ func (t *Teller) title(in *Incident, e *Evidence, best *Answer) string {
 // cause returns a title's second half. A sentence whose numbers were not all seen
 // would state what was not measured: then cause states which signature fits, and
 // what was seen first.
-func (t *Teller) cause(in *Incident, e *Evidence, best *Answer) string {
+func (t *Writer) cause(in *Incident, e *Evidence, best *Answer) string {
 	if sentence, seen := t.filled(best.Signature.Sentence, e, best); seen {
 		return sentence
 	}
-	fits := fmt.Sprintf("%s at %s fits best, though not all that would show it is seen", best.Name(), spokenPlace(best.Entity, best.Alike))
+	fits := fmt.Sprintf("%s at %s fits best, though not all that would show it is seen", best.Name(), placeText(best.Entity, best.Alike))
 	if len(in.Chain) > 0 && in.Chain[0].Entity == best.Entity {
 		return fits + "; " + in.Chain[0].Why + "."
 	}
@@ -231,7 +231,7 @@ func victim(in *Incident, e *Evidence) string {
 // Refresh writes the current cost of the degradation into an incident whose cause
 // was explained from more evidence than e shows: impact, severity and the first
 // half of the title. Root, chain and all that follows from them stay.
-func (t *Teller) Refresh(in *Incident, e *Evidence, expect Expect) {
+func (t *Writer) Refresh(in *Incident, e *Evidence, expect Expect) {
 	t.impact(in, e)
 	in.Title = WithCause(victim(in, e), in.Title)
 	in.Severity = severity(e, expect)
@@ -303,7 +303,7 @@ func (in Incident) Investigating() Incident {
 	var likely []string
 	for _, a := range in.Alternatives {
 		if a.Signature != Unknown && len(likely) < maxCandidates {
-			likely = append(likely, fmt.Sprintf("%s at %s (%s)", a.Signature, spoken(a.Entity), Percent(a.Confidence)))
+			likely = append(likely, fmt.Sprintf("%s at %s (%s)", a.Signature, entityText(a.Entity), Percent(a.Confidence)))
 		}
 	}
 	cause := "the cause is under investigation"

@@ -49,9 +49,9 @@ func TestAGrownLossHasASecondRoot(t *testing.T) {
 		"as it was": {4, 1, 0.01}, "four times as long": {7, 0.25, 0.75},
 	} {
 		ev := &explain.Evidence{Degradation: &jobs.Degradation{State: jobs.Slow, Expected: 3, Steps: 10, Sum: 10 * x.step}}
-		c := &incidentCase{held: held{times: settledAfter, then: 1, loss: 1}}
-		first := c.held.explains(3, ev)
-		second := c.doseOf(&measured, ev, ev, first).Explains
+		c := &incidentCase{pinned: pinnedRoot{times: stableAfter, then: 1, loss: 1}}
+		first := c.pinned.explains(3, ev)
+		second := c.explainedBy(&measured, ev, ev, first).Explains
 		if math.Abs(first-x.first) > 1e-9 || math.Abs(second-x.second) > 1e-9 {
 			t.Errorf("%s: %v and %v, want %v and %v", name, first, second, x.first, x.second)
 		}
@@ -71,12 +71,12 @@ func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
 		for i := range 20 {
 			step(3*i, 3, 1200)
 		}
-		c := &incidentCase{job: job, told: e.examiner.toldBefore(job, second(57))}
+		c := &incidentCase{job: job, reportedWork: e.examiner.reportedWorkBefore(job, second(57))}
 		for i := range 12 {
 			step(60+4*i, 3+float64(i%3/2), x.tokens)
 		}
 		degradation := &jobs.Degradation{Onset: telemetry.Interval{Earliest: second(57), Latest: second(60)}, LastSlow: second(104)}
-		if got := e.examiner.toldWork(c, degradation, second(105)); math.Abs(got-x.want) > 1e-6 {
+		if got := e.examiner.reportedWork(c, degradation, second(105)); math.Abs(got-x.want) > 1e-6 {
 			t.Errorf("%s: it says that it does %.3f times as much", name, got)
 		}
 	}
@@ -107,8 +107,8 @@ func TestACaseDoesNotLeaveForTheRootThatItsIncidentTells(t *testing.T) {
 	lead.job, c.job = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, telemetry.Entity{Kind: telemetry.Job, Name: "b"}
 	lead.incident.Root.Entity, lead.published.Root = gpuOf("n2/0"), c.incident.Root
 	e := assemble(Config{})
-	for range strayed + 1 {
-		if e.incidents.strays(c, lead) {
+	for range divergedAfter + 1 {
+		if e.incidents.diverges(c, lead) {
 			t.Fatal("it leaves")
 		}
 	}
@@ -120,15 +120,15 @@ func TestWhoKnowsOnlyItselfDoesNotSpeakForOthers(t *testing.T) {
 	large, small := settledCase(), settledCase()
 	large.job, large.impact.GPUSecondsLost = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, 1000
 	small.job, small.impact.GPUSecondsLost = telemetry.Entity{Kind: telemetry.Job, Name: "b"}, 10
-	if !large.speaksBefore(small) || small.speaksBefore(large) {
+	if !large.ranksBefore(small) || small.ranksBefore(large) {
 		t.Error("of two that know the root the one that loses less speaks")
 	}
 	large.incident.Root = explain.Root{Entity: large.job, Signature: "checkpoint-stall", Confidence: 0.99}
-	if large.speaksBefore(small) || !small.speaksBefore(large) {
+	if large.ranksBefore(small) || !small.ranksBefore(large) {
 		t.Error("who knows only itself speaks")
 	}
 	small.incident.Root.Confidence = 0.3
-	if !large.speaksBefore(small) {
+	if !large.ranksBefore(small) {
 		t.Error("who is sure of nothing speaks")
 	}
 }
@@ -153,7 +153,7 @@ func TestWhatHasStoppedDoesNotLoseMore(t *testing.T) {
 	} {
 		e := assemble(Config{})
 		c := settledCase()
-		c.held = held{root: gpuOf("n1/0"), signature: "gpu-slow", times: settledAfter, then: lost(&explain.Evidence{Degradation: x.then}), loss: lost(&explain.Evidence{Degradation: x.then})}
+		c.pinned = pinnedRoot{root: gpuOf("n1/0"), signature: "gpu-slow", times: stableAfter, then: lost(&explain.Evidence{Degradation: x.then}), loss: lost(&explain.Evidence{Degradation: x.then})}
 		best := &explain.Answer{Entity: gpuOf("n2/0"), Values: explain.Values{explain.ClockExplained: 1},
 			Signature: &explain.Signature{Name: "cold-plate", Features: []explain.Feature{{Name: "slower-clock", Measure: explain.ClockExplained}}}}
 		next := &explain.Incident{Root: explain.Root{Entity: best.Entity, Signature: "cold-plate", Confidence: 0.999}}

@@ -27,7 +27,7 @@ func takeOver(t *testing.T, text string, second int, change func(own []explain.I
 			}
 			if !inherited && r.Tick.At >= start.Add(telemetry.Duration(second)*1e9) {
 				inherited = true
-				e.Inherit(change(e.Live()))
+				e.WarmStart(change(e.Live()))
 			}
 		}
 		if got := e.Step(r).Incidents; inherited {

@@ -47,8 +47,8 @@ func house() []explain.Signature {
 
 // teller knows the hosts by name, and has data of steps, of compute times and of
 // the given series only.
-func (s *site) teller(heard ...telemetry.Series) *explain.Teller {
-	return &explain.Teller{
+func (s *site) teller(heard ...telemetry.Series) *explain.Writer {
+	return &explain.Writer{
 		Catalogue: telemetry.DefaultCatalogue(),
 		Node: func(e telemetry.Entity) telemetry.Entity {
 			if e.Kind == telemetry.NIC {
@@ -69,9 +69,9 @@ func (s *site) tell(heard ...telemetry.Series) *explain.Incident {
 	in := &explain.Incident{}
 	at := s.e.Unnamed()
 	if len(at.At) == 0 {
-		at.At = []explain.Suspect{{Entity: entity("job:train"), Suspicion: 1}}
+		at.At = []explain.Suspect{{Entity: entity("job:train"), Weight: 1}}
 	}
-	s.teller(heard...).Tell(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
+	s.teller(heard...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
 	return in
 }
 
@@ -157,7 +157,7 @@ func stories() map[string]func(*testing.T) *site {
 		"workload-change": moreWork,
 		"unknown":         calm,
 		"unknown-suspect": change(calm, func(s *site) {
-			s.e.Suspects = []explain.Suspect{{Entity: entity("job:train"), Suspicion: 0.25}, {Entity: entity("nic:h0/n0"), Suspicion: 0.2, Domain: telemetry.Network}}
+			s.e.Suspects = []explain.Suspect{{Entity: entity("job:train"), Weight: 0.25}, {Entity: entity("nic:h0/n0"), Weight: 0.2, Domain: telemetry.Network}}
 		}),
 		"no-fabric": change(calm, func(s *site) { s.e.Fabric = nil }),
 		"stalled": change(slowReceiver, func(s *site) {
@@ -246,7 +246,7 @@ func TestARelapseBeganWhenItBegan(t *testing.T) {
 	s := slowReceiver(t)
 	in := &explain.Incident{}
 	describe := func() telemetry.Interval {
-		s.teller().Tell(in, s.e, explain.Judge(house(), explain.Candidates(s.e), s.e.Unnamed(), 8))
+		s.teller().Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), s.e.Unnamed(), 8))
 		return in.Chain[len(in.Chain)-1].Onset
 	}
 	before, relapse := describe(), *s.e.Degradation
@@ -293,7 +293,7 @@ func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 	answers := judge(sigs, explain.Candidates(s.e), entity("job:train"), 8)
 	delete(answers[0].Values, explain.ReverseRatio)
 	in := &explain.Incident{}
-	s.teller().Tell(in, s.e, answers)
+	s.teller().Write(in, s.e, answers)
 	_, cause, _ := strings.Cut(in.Title, ": ")
 	want := "slow-receiver at nic h7/n0 fits best, though not all that would show it is seen; " + in.Chain[0].Why + "."
 	if cause != want {

@@ -27,27 +27,27 @@ func oddities() []oddity {
 const (
 	// oddDrops is the dropped packets a second that are fully an anomaly, more so
 	// where most are dropped.
-	oddDrops      = 200.0
-	dropSuspicion = 0.4
+	oddDrops   = 200.0
+	dropWeight = 0.4
 	// disorder is an anomaly where no link loses more than this part of what is
 	// sent: else it is what a receiver sees of the loss.
-	noLeak, noDamage  = 1e-4, 1e-5
-	disorderSuspicion = 0.4
+	noLeak, noDamage = 1e-4, 1e-5
+	disorderWeight   = 0.4
 )
 
-// Odd lists the candidates that show such an anomaly. A switch whose links are gone
+// Anomalies lists the candidates that show such an anomaly. A switch whose links are gone
 // accounts for what the job lost by as many.
-func Odd(cands []Candidate) []Suspect {
+func Anomalies(cands []Candidate) []Suspect {
 	var out []Suspect
 	for i := range cands {
-		if s := cands[i].Values.odd(); s > 0 {
-			out = append(out, Suspect{Entity: cands[i].Entity, Domain: telemetry.Network, Suspicion: s, Accounts: cands[i].Values[PeersDown]})
+		if s := cands[i].Values.anomaly(); s > 0 {
+			out = append(out, Suspect{Entity: cands[i].Entity, Domain: telemetry.Network, Weight: s, Accounts: cands[i].Values[PeersDown]})
 		}
 	}
 	return out
 }
 
-func (v Values) odd() float64 {
+func (v Values) anomaly() float64 {
 	worst := 0.0
 	for _, o := range oddities() {
 		if x, seen := v[o.of]; seen {
@@ -55,10 +55,10 @@ func (v Values) odd() float64 {
 		}
 	}
 	if here, seen := v[DropsHere]; seen {
-		worst = max(worst, float64(dropSuspicion*float64(rising(v[SwitchDrops], 0, oddDrops)*here)))
+		worst = max(worst, float64(dropWeight*float64(rising(v[SwitchDrops], 0, oddDrops)*here)))
 	}
 	if part, seen := v[DisorderPart]; seen && v[WorstLeak] < noLeak && v[WorstDamage] < noDamage {
-		worst = max(worst, float64(disorderSuspicion*rising(part, 0.05, 0.4)))
+		worst = max(worst, float64(disorderWeight*rising(part, 0.05, 0.4)))
 	}
 	return worst
 }

@@ -10,10 +10,10 @@ const (
 	// partly is the explained fraction of the best answer below which a concurrent
 	// fault is searched for.
 	partly = 0.6
-	// besideSure is the least confidence of the second answer among what is left,
+	// concurrentSure is the least confidence of the second answer among what is left,
 	// and besideDose what it explains at least.
-	besideSure = 0.8
-	besideDose = 0.2
+	concurrentSure      = 0.8
+	concurrentExplained = 0.2
 )
 
 // Explains returns the explained fraction of an answer, 1 being all of the job's
@@ -32,7 +32,7 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 	most, seen := 0.0, false
 	for i := range a.Signature.Features {
 		c := &a.Signature.Features[i]
-		if !doses(c) || !c.AskedOf(a.Entity.Kind) {
+		if !isExplained(c) || !c.AskedOf(a.Entity.Kind) {
 			continue
 		}
 		key := c.Key()
@@ -47,9 +47,9 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 	return most, seen
 }
 
-// doses reports whether a feature's value is an explained fraction of the job's
+// isExplained reports whether a feature's value is an explained fraction of the job's
 // loss.
-func doses(c *Feature) bool {
+func isExplained(c *Feature) bool {
 	if c.Reading != nil {
 		return c.Reading.Take == TakeExplained
 	}
@@ -60,22 +60,22 @@ func doses(c *Feature) bool {
 	return false
 }
 
-// Beside finds a concurrent fault: where the best answer explains clearly less than
+// Concurrent finds a concurrent fault: where the best answer explains clearly less than
 // the job loses, the answer to what is left when that root and all that follows
 // from it are removed, if it is certain. chain is the best answer's.
-func Beside(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers []Answer, ok bool) {
+func Concurrent(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers []Answer, ok bool) {
 	explains, known := best.Explains()
 	if !known || explains >= partly || e.Symptoms == nil {
 		return nil, false
 	}
-	answers = Without(sigs, e, Rest{Root: best, Chain: chain, Alone: Alone})
+	answers = Without(sigs, e, Remainder{Root: best, Chain: chain, Alone: Alone})
 	dose, seen := answers[0].Surely()
-	return answers, e.Certain(answers) && seen && dose >= besideDose
+	return answers, e.Certain(answers) && seen && dose >= concurrentExplained
 }
 
-// Rest is what is left when a root is taken away: the root, the chain of what follows
+// Remainder is what is left when a root is taken away: the root, the chain of what follows
 // from it, and the log-odds that there is no other fault.
-type Rest struct {
+type Remainder struct {
 	Root  *Answer
 	Chain []Link
 	Alone float64
@@ -83,7 +83,7 @@ type Rest struct {
 
 // Without returns the answers to what is left when a root, its causes and all that
 // follows from it are removed, the most likely first.
-func Without(sigs []Signature, e *Evidence, rest Rest) []Answer {
+func Without(sigs []Signature, e *Evidence, rest Remainder) []Answer {
 	a, chain := rest.Root, rest.Chain
 	var left, under []Candidate
 	var spared []telemetry.Entity
@@ -143,7 +143,7 @@ func (e *Evidence) Certain(answers []Answer) bool {
 			sum += a.Confidence
 		}
 	}
-	return sum >= besideSure
+	return sum >= concurrentSure
 }
 
 // Certainly reports whether it is certain what is wrong, though perhaps not where,
@@ -159,14 +159,14 @@ func (e *Evidence) Certainly(answers []Answer) bool {
 			where += a.Confidence
 		}
 	}
-	return e.Certain(answers) || first.Signature != nil && first.Signature.Expect == ExpectIncident && max(what, where) >= besideSure
+	return e.Certain(answers) || first.Signature != nil && first.Signature.Expect == ExpectIncident && max(what, where) >= concurrentSure
 }
 
 // Explained reports whether an answer explains enough of the loss to be a second
 // fault, as far as that is seen.
 func (a *Answer) Explained() bool {
 	dose, seen := a.Surely()
-	return !seen || dose >= besideDose
+	return !seen || dose >= concurrentExplained
 }
 
 // Apart reports whether faults of two signatures are never each other's

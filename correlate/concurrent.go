@@ -14,8 +14,8 @@ import (
 // explains clearly less than the job loses, and another, unrelated root is sure,
 // the case carries a second incident. They share the loss.
 
-// beside is a case's second incident.
-type beside struct {
+// concurrentFault is a case's second incident.
+type concurrentFault struct {
 	incident  explain.Incident // as of the last judgement
 	published explain.Incident
 	agreed    int                // judgements in a row that named it
@@ -24,12 +24,12 @@ type beside struct {
 }
 
 const (
-	// besideAgreed judgements in a row must name the same second root, besideUnsure
+	// concurrentAgreed judgements in a row must name the same second root, besideUnsure
 	// where the case is not sure of its first one, which that may turn out to be;
 	// besideAbsent must not for it to be over.
-	besideAgreed = 3
-	besideUnsure = 9
-	besideAbsent = 4
+	concurrentAgreed = 3
+	concurrentUnsure = 9
+	concurrentAbsent = 4
 	// leastSecond is the least share of the loss that a second fault must explain:
 	// what has cost the job nothing is no incident of it.
 	leastSecond = 0.05
@@ -47,44 +47,44 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	of, ok, looked := ev, false, true
 	pinned := e.later(c, ev, best, next)
 	if pinned {
-		first = c.held.part(ev.Loss().Excess())
-		answers = e.without(ev, c.held.answer(e.sight), next.Chain, explain.Alone+stats.Log(max(first, leastFirst)))
+		first = c.pinned.part(ev.Loss().Excess())
+		answers = e.without(ev, c.pinned.answer(e.sight), next.Chain, explain.Alone+stats.Log(max(first, leastFirst)))
 		ok = ev.Certain(answers)
-	} else if answers, ok = explain.Beside(e.cfg.Signatures, ev, best, next.Chain); !ok || next.Root.Confidence < publishAt {
+	} else if answers, ok = explain.Concurrent(e.cfg.Signatures, ev, best, next.Chain); !ok || next.Root.Confidence < publishAt {
 		of, answers, looked = e.newly(c, ev, best, next)
 		ok = of != nil
-		first = c.held.explains(first, ev)
+		first = c.pinned.explains(first, ev)
 	}
-	ok = ok && !e.toldElsewhere(c, of, &answers[0])
-	second := attribute.Dose{}
+	ok = ok && !e.reportedByAnother(c, of, &answers[0])
+	second := attribute.Explained{}
 	if ok {
-		second = c.doseOf(&answers[0], of, ev, first)
-		ok = attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, second})[1] >= leastSecond
+		second = c.explainedBy(&answers[0], of, ev, first)
+		ok = attribute.Shares([]attribute.Explained{{Domain: next.Root.Domain, Explains: first}, second})[1] >= leastSecond
 	}
 	if ok {
 		e.named(c, of, answers, g)
-		e.teller().Refresh(&c.beside.incident, ev, explain.ExpectIncident)
-	} else if c.beside != nil && looked {
-		c.beside.agreed = 0
-		c.beside.absent++
+		e.writer().Refresh(&c.concurrent.incident, ev, explain.ExpectIncident)
+	} else if c.concurrent != nil && looked {
+		c.concurrent.agreed = 0
+		c.concurrent.absent++
 	}
-	b, wanted := c.beside, besideAgreed
+	b, wanted := c.concurrent, concurrentAgreed
 	if !pinned && ofKind(next) < surely {
-		wanted = besideUnsure
+		wanted = concurrentUnsure
 	}
 	switch {
 	case b == nil:
 		return
 	case b.published.Revision == 0 && b.absent > 0:
-		c.beside = nil
+		c.concurrent = nil
 		return
 	case b.published.Revision == 0 && b.agreed < wanted:
 		return
 	case b.incident.Root.Entity == next.Root.Entity:
-		e.endBeside(c, "merged", g)
+		e.endConcurrent(c, "merged", g)
 		return
-	case b.absent >= besideAbsent:
-		e.endBeside(c, "no longer seen", g)
+	case b.absent >= concurrentAbsent:
+		e.endConcurrent(c, "no longer seen", g)
 		return
 	}
 	if ok {
@@ -92,28 +92,28 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	} else {
 		c.shareAgain(next)
 	}
-	e.publishBeside(c, g)
+	e.publishConcurrent(c, g)
 }
 
-// doseOf is the explained fraction of a second answer, as a part of what the job
+// explainedBy is the explained fraction of a second answer, as a part of what the job
 // loses: what it explains of the loss with which of is compared. Where no measure shows
 // that, or the loss has grown since the case settled on the first and the measure sees
 // little of it, it is what the first leaves.
-func (c *incidentCase) doseOf(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Dose {
+func (c *incidentCase) explainedBy(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Explained {
 	explains, seen := a.Explains()
 	explains = float64(explains * leftOf(of, ev))
-	if !seen || c.held.grown(ev) {
+	if !seen || c.pinned.grown(ev) {
 		explains = max(explains, 1-first)
 	}
-	return attribute.Dose{Domain: a.Signature.Domain, Explains: explains}
+	return attribute.Explained{Domain: a.Signature.Domain, Explains: explains}
 }
 
-// toldElsewhere reports whether another case already reports a root, or an entity
+// reportedByAnother reports whether another case already reports a root, or an entity
 // above or below it by the same name, or, for one in the network, any that is in
 // the network, too: what one link does is seen at many. It is also true where the
 // root is on a host of another degraded job and on none of this one's: that job's
 // case will report it.
-func (e *caseBook) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
+func (e *caseBook) reportedByAnother(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
 	tells := func(in *explain.Incident) bool {
 		if in.Root.Domain == telemetry.Network && in.Root.Signature != explain.Unknown && network(a) {
 			return true
@@ -123,21 +123,21 @@ func (e *caseBook) toldElsewhere(c *incidentCase, ev *explain.Evidence, a *expla
 	node, ok := e.graph.Within(a.Entity, telemetry.Node)
 	foreign := ok && !in(c.nodes, node)
 	return slices.ContainsFunc(e.cases, func(o *incidentCase) bool {
-		return o != c && (foreign && !o.well && in(o.nodes, node) || tells(&o.incident) || o.beside != nil && tells(&o.beside.incident))
+		return o != c && (foreign && !o.well && in(o.nodes, node) || tells(&o.incident) || o.concurrent != nil && tells(&o.concurrent.incident))
 	})
 }
 
 // named takes a judgement that names a second root.
 func (e *caseBook) named(c *incidentCase, ev *explain.Evidence, answers []explain.Answer, g telemetry.Time) {
-	b := c.beside
+	b := c.concurrent
 	root := answers[0].Entity
 	if b == nil || b.published.Revision == 0 && (b.incident.Root.Entity != root || b.incident.Root.Signature != answers[0].Name()) {
-		b = &beside{incident: explain.Incident{ID: incidentID(e.cfg.Site, "beside "+root.String(), c.job, g), State: explain.StateOpen,
+		b = &concurrentFault{incident: explain.Incident{ID: incidentID(e.cfg.Site, "beside "+root.String(), c.job, g), State: explain.StateOpen,
 			Kind: explain.KindIncident, Opened: g, Site: e.cfg.Site, Engine: Version, Rules: e.cfg.Rules, Calibration: calibration}}
-		c.beside = b
+		c.concurrent = b
 	}
 	b.incident.Updated = g
-	e.teller().Tell(&b.incident, ev, answers)
+	e.writer().Write(&b.incident, ev, answers)
 	b.agreed++
 	b.absent = 0
 }
@@ -153,14 +153,14 @@ func leftOf(of, ev *explain.Evidence) float64 {
 
 // share divides the job's loss between the two roots, the first of which
 // explains such a part of it.
-func (e *caseBook) share(c *incidentCase, next *explain.Incident, first float64, second attribute.Dose) {
-	parts := attribute.Shares([]attribute.Dose{{Domain: next.Root.Domain, Explains: first}, second})
+func (e *caseBook) share(c *incidentCase, next *explain.Incident, first float64, second attribute.Explained) {
+	parts := attribute.Shares([]attribute.Explained{{Domain: next.Root.Domain, Explains: first}, second})
 	next.Impact.Jobs[0] = next.Impact.Jobs[0].Part(parts[0])
-	c.beside.incident.Impact.Jobs[0] = c.beside.incident.Impact.Jobs[0].Part(parts[1])
+	c.concurrent.incident.Impact.Jobs[0] = c.concurrent.incident.Impact.Jobs[0].Part(parts[1])
 }
 
-func (e *caseBook) publishBeside(c *incidentCase, g telemetry.Time) {
-	b := c.beside
+func (e *caseBook) publishConcurrent(c *incidentCase, g telemetry.Time) {
+	b := c.concurrent
 	next := b.incident.Placed()
 	if b.published.Revision != 0 && !explain.Differs(&b.published, &next) {
 		return
@@ -170,11 +170,11 @@ func (e *caseBook) publishBeside(c *incidentCase, g telemetry.Time) {
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// endBeside resolves a case's second incident, if it was published.
-func (e *caseBook) endBeside(c *incidentCase, how string, g telemetry.Time) {
-	e.closeBeside(c, g)
-	b := c.beside
-	c.beside = nil
+// endConcurrent resolves a case's second incident, if it was published.
+func (e *caseBook) endConcurrent(c *incidentCase, how string, g telemetry.Time) {
+	e.closeConcurrent(c, g)
+	b := c.concurrent
+	c.concurrent = nil
 	if b == nil || b.published.Revision == 0 {
 		return
 	}
@@ -182,19 +182,19 @@ func (e *caseBook) endBeside(c *incidentCase, how string, g telemetry.Time) {
 	next := b.incident.Placed()
 	next.State, next.Resolution, next.Resolved = explain.StateResolved, &how, &at
 	if how == "merged" {
-		into := e.leader(c).incident.ID
+		into := e.primary(c).incident.ID
 		next.MergedInto = &into
 	}
 	next.Updated, next.Revision = g, b.published.Revision+1
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// takeBeside gives a case a held incident as its second one.
-func (c *incidentCase) takeBeside(h *explain.Incident) {
-	c.beside = &beside{incident: h.Named(), published: *h, agreed: besideAgreed}
+// restoreConcurrent gives a case a held incident as its second one.
+func (c *incidentCase) restoreConcurrent(h *explain.Incident) {
+	c.concurrent = &concurrentFault{incident: h.Named(), published: *h, agreed: concurrentAgreed}
 }
 
-func (b *beside) snapshot(k *snapshot.Codec) {
+func (b *concurrentFault) snapshot(k *snapshot.Codec) {
 	b.incident.Snapshot(k)
 	b.published.Snapshot(k)
 	k.Int(&b.agreed)

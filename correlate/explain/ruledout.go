@@ -34,11 +34,11 @@ func ruledOut(e *Evidence, best *Answer) []RuledOut {
 	return out
 }
 
-// innocentShare is the share of the time for which a port may receive pause, or
+// ruledOutShare is the share of the time for which a port may receive pause, or
 // have a queue beyond before, while the network is still ruled out: so much occurs
 // by chance where a queue is read every few seconds. A network that waits for more
 // may be a victim, but the claim that it is not involved would be unfounded.
-const innocentShare = 0.1
+const ruledOutShare = 0.1
 
 // quietFabric describes how little queueing there was on the job's paths, where
 // pause received by the ports is counted.
@@ -52,7 +52,7 @@ func quietFabric(e *Evidence) (string, bool) {
 			own = max(own, e.Fabric.Now.Own(e.Fabric.Before, i))
 		}
 	}
-	if ports == 0 || max(told, own) > innocentShare {
+	if ports == 0 || max(told, own) > ruledOutShare {
 		return "", false
 	}
 	stopped, stood := "", ""

@@ -10,9 +10,9 @@ import (
 // a step takes longer, as long as they do not take clearly longer than before.
 
 const (
-	// excuseFor is the number of usual steps for which a reported checkpoint is
+	// expectedFor is the number of usual steps for which a reported checkpoint is
 	// expected activity, unless an unreported one would still be (idleQuiet).
-	excuseFor = 30
+	expectedFor = 30
 	// leastAnnounced is how many reported checkpoints show how long they take.
 	leastAnnounced = 2
 	// rounding is how much later than its step, as part of a usual step, the end of
@@ -48,12 +48,12 @@ func (a *announcements) most() (most float64) {
 	return most
 }
 
-// excuse reports whether a reported checkpoint explains a step of x seconds that
+// isExpected reports whether a reported checkpoint explains a step of x seconds that
 // ended at at.
-func (j *Job) excuse(at telemetry.Time, x float64) bool {
+func (j *Job) isExpected(at telemetry.Time, x float64) bool {
 	u := j.past.usual()
 	switch {
-	case !j.mayExcuse(at):
+	case !j.saveIsRecent(at):
 		return false
 	case len(j.announced.now().lengths) < leastAnnounced:
 		return true
@@ -66,23 +66,23 @@ func (j *Job) excuse(at telemetry.Time, x float64) bool {
 // checkpoint is being written, or the rest of its step follows. Where its beginning
 // or its end was reported, the time before that is no part of it, be it a break.
 func (j *Job) writes(at telemetry.Time) bool {
-	ended := j.excused == j.good.Saved
-	if known := len(j.announced.now().lengths) >= leastAnnounced; (known || !ended) && j.excuse(at, float64(at-j.LastEnd)/1e9) {
+	ended := j.savedAt == j.good.Saved
+	if known := len(j.announced.now().lengths) >= leastAnnounced; (known || !ended) && j.isExpected(at, float64(at-j.LastEnd)/1e9) {
 		return true // one that has ended without two before it shows no more than its end
 	}
-	if !j.mayExcuse(at) {
+	if !j.saveIsRecent(at) {
 		return false
 	}
 	left, each := j.past.usual().median, float64(j.each())
 	if !ended {
 		left += slices.Max(j.announced.now().lengths)
 	}
-	return float64(at-j.excused)/1e9 <= float64(idleGrown*left)*each
+	return float64(at-j.savedAt)/1e9 <= float64(idleGrown*left)*each
 }
 
-func (j *Job) mayExcuse(at telemetry.Time) bool {
+func (j *Job) saveIsRecent(at telemetry.Time) bool {
 	u := j.past.usual()
-	return j.excused != 0 && u.n > 0 && at.Sub(j.excused) < seconds(max(float64(excuseFor*u.median), idleQuiet))
+	return j.savedAt != 0 && u.n > 0 && at.Sub(j.savedAt) < seconds(max(float64(expectedFor*u.median), idleQuiet))
 }
 
 // save records the beginning or the end, at an instant, of a reported checkpoint, or of
@@ -91,13 +91,13 @@ func (j *Job) save(at telemetry.Time, ended, phase bool) {
 	j.announced.phase = phase
 	switch {
 	case !ended:
-		j.excused, j.wrote = at, 0
+		j.savedAt, j.wrote = at, 0
 		return
-	case j.excused != 0 && j.excused != j.good.Saved:
-		j.wrote = max(0, float64(at-j.excused)/1e9)
+	case j.savedAt != 0 && j.savedAt != j.good.Saved:
+		j.wrote = max(0, float64(at-j.savedAt)/1e9)
 	}
 	if !j.within(at) {
-		j.excused = at
+		j.savedAt = at
 	}
 	j.good.save(at)
 }
@@ -106,8 +106,8 @@ func (j *Job) save(at telemetry.Time, ended, phase bool) {
 // it. A checkpoint that began with its end, by whichever of two clocks, is after
 // it.
 func (j *Job) spend(at telemetry.Time) {
-	if ended := j.excused == j.good.Saved; ended || j.excused < at.Add(-max(apartClocks, seconds(float64(rounding*j.past.usual().median)))) {
-		j.excused, j.wrote = 0, 0
+	if ended := j.savedAt == j.good.Saved; ended || j.savedAt < at.Add(-max(apartClocks, seconds(float64(rounding*j.past.usual().median)))) {
+		j.savedAt, j.wrote = 0, 0
 	}
 }
 
@@ -135,7 +135,7 @@ func (j *Job) within(at telemetry.Time) bool {
 func (j *Job) announce(extra float64) {
 	took := j.announced.now()
 	if len(took.lengths) >= leastAnnounced {
-		j.rest(extra - took.usual().median)
+		j.afterBreak(extra - took.usual().median)
 	}
 	took.add(extra)
 }
