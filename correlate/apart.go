@@ -116,7 +116,7 @@ func (p *part) add(own, another float64) {
 
 func (p *part) of() float64 { return p.own / p.another }
 
-// siblings lists the slots of the same gauge of what is beside an entity. They are
+// siblings lists the slots of the same gauge of the siblings of an entity. They are
 // searched for once as long as the topology and the series are the same.
 func (e *signals) siblings(s telemetry.Series) []int {
 	h := e.heed()
@@ -136,7 +136,7 @@ func (e *signals) siblings(s telemetry.Series) []int {
 }
 
 // findSiblings finds siblings: in the same container, or, where they are too few there, in
-// those beside that container.
+// those of the siblings of that container.
 func (e *signals) findSiblings(s telemetry.Series) (out []int) {
 	whole, ok := e.graph.Container(s.Entity)
 	if !ok {

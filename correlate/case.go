@@ -48,18 +48,18 @@ type incidentCase struct {
 	// restored is set where the incident was explained by an engine that saw the
 	// state before the degradation; this one did not, and only refreshes the cost.
 	restored     bool
-	since        telemetry.Time // the grid in which it was inherited
+	since        telemetry.Time // the grid in which it was restored
 	ending       string         // how it ended, where that was not seen; "" otherwise
 	before       *fabric.Baseline
-	dependencies *symptom.Baseline // of everything else the job stands on; nil once it is well
+	dependencies *symptom.Baseline // of everything else the job depends on; nil once it has recovered
 	hosts        []hostBefore      // in identity order of node
 	saves        float64           // seconds of a usual checkpoint; 0 where none was seen
-	reportedWork [2]float64        // tokens and utilisation times length of a step before the degradation; 0 where it tells of none
+	reportedWork [2]float64        // tokens and utilisation times length of a step before the degradation; 0 where it reports none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes      []telemetry.Entity
 	others     []explain.Other
-	pinned     pinnedRoot        // the root that the case has settled on
+	pinned     pinnedRoot        // the root on which the case is pinned
 	concurrent *concurrentFault  // a second fault at the same time; nil where none is seen
 	account    attribute.Account // what it has cost, until it is resolved
 	remainder  attribute.Account // what neither its root nor a second one explains
@@ -405,7 +405,7 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
-			// One that has fallen silent, with its host, carries nothing for all that
+			// One that is stale, with its host, carries nothing for all that
 			// is known: what it sent before that is no mean of the step.
 			if _, ok := m.Sent(e.window, e.cfg.Grid, heard, i); !ok {
 				continue
@@ -421,7 +421,7 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	}
 	switch {
 	case ends == 0:
-		return 0, false // no fabric is known: only the steps speak
+		return 0, false // no fabric is known: the steps are the only evidence
 	case len(seen) == 0:
 		return 0, true // blind, not stalled
 	}

@@ -20,7 +20,7 @@ type concurrentFault struct {
 	published explain.Incident
 	agreed    int                // judgements in a row that named it
 	absent    int                // judgements in a row that did not, since it was published
-	account   *attribute.Account // what it has cost since readers were told of it
+	account   *attribute.Account // what it has cost since it was published
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	// leastSecond is the least share of the loss that a second fault must explain:
 	// what has cost the job nothing is no incident of it.
 	leastSecond = 0.05
-	// leastFirst bounds by how much a first fault that explains little of the loss speaks
+	// leastFirst bounds by how much a first fault that explains little of the loss counts
 	// for a second one.
 	leastFirst = 0.05
 )
@@ -97,7 +97,7 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 
 // explainedBy is the explained fraction of a second answer, as a part of what the job
 // loses: what it explains of the loss with which of is compared. Where no measure shows
-// that, or the loss has grown since the case settled on the first and the measure sees
+// that, or the loss has grown since the case was pinned on the first and the measure sees
 // little of it, it is what the first leaves.
 func (c *incidentCase) explainedBy(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Explained {
 	explains, seen := a.Explains()

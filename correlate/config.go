@@ -25,7 +25,7 @@ type Config struct {
 	Catalogue  *telemetry.Catalogue // the default catalogue if nil
 	Signatures []explain.Signature  // the faults it can name; without any, every root is unknown
 	Rules      string               // digest of the signatures, carried by incidents
-	// Study adds to the output what each judgement was weighed from: what weights
+	// Study adds to the output the evidence of each judgement: what weights
 	// are fitted to. It changes no answer.
 	Study bool
 	// ForEach runs the grid's kernels, by slices if the shell likes; one slice
@@ -33,7 +33,7 @@ type Config struct {
 	ForEach window.ForEach
 }
 
-// withDefaults fills in what was left zero.
+// withDefaults sets the defaults of fields that are zero.
 func (c Config) withDefaults() Config {
 	if c.Site == "" {
 		c.Site = "site"

@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// maxNested is how deep entities lie in one another: nvlink, gpu, node, rack,
+// maxNested is how deep entities are nested: nvlink, gpu, node, rack,
 // row, hall, site.
 const maxNested = 8
 

@@ -27,7 +27,7 @@ const MaxJump = telemetry.Duration(24 * 3600e9)
 // time): this bridges a quarter of an hour.
 const ahead = telemetry.Duration(15 * 60e9)
 
-// maxCatchUp bounds how far before the first tick the first grid may lie: a
+// maxCatchUp bounds how far before the first tick the first grid may be: a
 // frame with a clock of 1970 must not cost fifty years of empty grids.
 const maxCatchUp = 3600
 
@@ -74,13 +74,13 @@ type Counts struct {
 	EventsRepeat  uint64
 	EventsRefused uint64 // beyond the bound on pending events
 	RisksRefused  uint64 // beyond the bound on open risks
-	ModelsRefused uint64 // what jobs said of their models and cannot be read
+	ModelsRefused uint64 // what jobs reported of their models and cannot be parsed
 	Edges         uint64
 	Configs       uint64
 	ConfigRefused uint64 // not readable, not known, or too late to apply
 	Unknown       uint64 // records of no known kind
 	StepsRefused  uint64 // no length of time, no utilisation, or no number
-	Forgotten     uint64 // jobs and ranks dropped for new ones, the longest silent first
+	Forgotten     uint64 // jobs and ranks dropped for new ones, those without data for longest first
 }
 
 // New returns an engine that has seen nothing. It refuses a configuration that
@@ -96,7 +96,7 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// assemble puts an engine together from its parts, each of which knows those below
+// assemble puts an engine together from its parts, each of which uses those below
 // it: series and topology, events, jobs; what may become trouble; what a case is
 // explained from; risks, incidents, and what they cost.
 func assemble(cfg Config) *Engine {

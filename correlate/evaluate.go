@@ -121,7 +121,7 @@ type corroboration struct {
 // slow step has ended. A step in progress is corroborated by what is broken whatever
 // the job does, and by a queue build-up at an end of a link that was not there before:
 // not by what coincides by chance while the job does something else. Nor does the job
-// corroborate itself where what could excuse it was not read: a checkpoint takes longer
+// corroborate itself where what could be its expected cause was not read: a checkpoint takes longer
 // once because others write at the same time, which shows in the storage's latency.
 func (b corroboration) admits(a *explain.Answer) bool {
 	s := a.Signature
@@ -360,7 +360,7 @@ func (e *sight) clockOff(s telemetry.Series) bool {
 	return max(off, -off) > worstClock
 }
 
-// metricOf declares what a finding is about; nil where a whole source is silent
+// metricOf declares what a finding is about; nil where a whole source is stale
 // or the metric is not declared.
 func (e *sight) metricOf(f *detect.Finding) *telemetry.Metric {
 	if f.Slot < 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // Who was the first of a job's members to fail or to fall behind: the first
-// whose GPU reported an error, whose machine fell silent, whose link went down,
+// whose GPU reported an error, whose machine has no data any more, whose link went down,
 // or whose compute time was certainly longer than its own before and its peers'
 // now.
 
@@ -66,7 +66,7 @@ func (e *examiner) first(c *incidentCase, h *jobs.Degradation, g telemetry.Time)
 	if len(all) == 0 {
 		return explain.First{}, false
 	}
-	// Machines are asked before ranks where both fail in the same instant: the
+	// Machines come before ranks where both fail in the same instant: the
 	// rank is late because of it.
 	return slices.MinFunc(all, func(a, b explain.First) int {
 		return cmp.Or(cmp.Compare(a.At.Latest, b.At.Latest), a.Entity.Compare(b.Entity))

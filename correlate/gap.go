@@ -6,18 +6,18 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Gap is an interval in which nothing came from a source that had spoken:
+// Gap is an interval in which nothing came from a source that had reported:
 // nothing of what it states was seen in it.
 type Gap struct {
 	Source telemetry.Source
 	From   telemetry.Time // of its last sample before
-	To     telemetry.Time // of its first grid's samples again; zero while it is silent
+	To     telemetry.Time // of its first grid's samples again; zero while there is no data
 }
 
 // maxGaps bounds the gaps that are remembered; the oldest are forgotten first.
 const maxGaps = 512
 
-// Gaps returns the intervals in which sources were silent, by when they were
+// Gaps returns the intervals in which sources sent no data, by when they were
 // noticed.
 func (e *Engine) Gaps() []Gap { return append([]Gap{}, e.memory.gaps...) }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // One root that degrades several jobs is one incident: the case of the job that was
-// degraded first is the primary, the others are members. A case that settles on
+// degraded first is the primary, the others are members. A case that is pinned on
 // another answer leaves and is an incident of its own.
 
 // caseBook holds the cases of all degraded jobs, and publishes their incidents.
@@ -27,7 +27,7 @@ type caseBook struct {
 	cases []*incidentCase // open, by job
 	past  []*incidentCase // resolved less than reopenWithin ago
 	// restoring are the incidents to be restored at the next grid, by opening and id, if
-	// inheriting is set.
+	// warmStart is set.
 	restoring []explain.Incident
 	warmStart bool
 }
@@ -268,7 +268,7 @@ func beganTogether(a, b *explain.Incident) bool {
 }
 
 // under reports whether a case whose trouble has no name yet, or is attributed to
-// the job itself for want of a better root, began together with that of a root
+// the job itself where no better root is known, began together with that of a root
 // which is sure and on which its job depends, too. Heat need not begin together, it
 // reaches one job long after another: there it is enough to be sure of nothing
 // else.
@@ -400,7 +400,7 @@ func (e *caseBook) publish(lead *incidentCase, g telemetry.Time) {
 }
 
 // ranksBefore reports whether c rather than o describes the incident of which both
-// are members: the one that knows more of the cause, then the one that loses more.
+// are members: the one whose cause is more certain, then the one that loses more.
 func (c *incidentCase) ranksBefore(o *incidentCase) bool {
 	if mine, theirs := c.knows(), o.knows(); mine != theirs {
 		return mine > theirs
@@ -463,7 +463,7 @@ func (e *caseBook) resolveRecovered(lead *incidentCase, g telemetry.Time) {
 		return
 	}
 	if lead.published.Revision == 0 {
-		e.publish(lead, g) // it was well before it was told of
+		e.publish(lead, g) // it recovered before it was published
 	}
 	how, at := cmp.Or(lead.ending, "recovered"), g
 	switch {

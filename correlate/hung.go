@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// restTensor is the activity below which a tensor core rests, and workTensor
+	// restTensor is the activity below which a tensor core is idle, and workTensor
 	// that above which it worked before.
 	restTensor, workTensor = 0.02, 0.1
 	// restSent is the part of what a job's nics sent before below which they rest.

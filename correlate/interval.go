@@ -14,9 +14,9 @@ type jobInterval struct {
 	job      *jobs.Job
 	from, to telemetry.Time
 	ends     []report // in the order of time
-	saved    []report // checkpoints told of beside the steps
+	saved    []report // checkpoints reported in addition to the steps
 	pauses   []pause
-	measured bool // the job says how much of its steps are checkpoints
+	measured bool // the job reports how much of its steps are checkpoints
 	starting bool // it was seen to come, and no step has been seen yet
 }
 
@@ -29,7 +29,7 @@ type report struct {
 }
 
 // interval collects the steps that ended in (from, to]. A report that does not state
-// how many steps it stands for stands for as many as fit between it and the one
+// how many steps it represents represents as many as fit between it and the one
 // before, if the job usually reports so.
 func (e *costs) interval(t *runningJob, j *jobs.Job, to telemetry.Time) jobInterval {
 	from := t.filed
@@ -107,12 +107,12 @@ func (s *jobInterval) steps(w *attribute.Work, expected float64) telemetry.Time 
 		gapSaved := min(saved, gap)
 		gapElse := min(elsewise, gap-gapSaved)
 		if !s.down(at, r.end) {
-			gapElse = gap - gapSaved // nobody says why no step ended
+			gapElse = gap - gapSaved // no reason is reported why no step ended
 		}
 		down += gap - gapSaved - gapElse
 		inSaved := min(saved-gapSaved, length)
 		if s.measured {
-			inSaved = 0 // the job says itself how much of the step that was
+			inSaved = 0 // the job reports itself how much of the step that was
 		}
 		inElse := min(max(0, elsewise-gapElse), length-inSaved)
 		saving += gapSaved + inSaved
@@ -167,7 +167,7 @@ func (e *costs) mix(t *runningJob, s *jobInterval, length float64) attribute.Mix
 	m.Checkpoint = e.part(s, metricCheckpoint, length)
 	m.Input = e.part(s, metricInput, length)
 	if m.Checkpoint < 0 && t.announces {
-		m.Checkpoint = 0 // they are told apart from the steps
+		m.Checkpoint = 0 // they are reported apart from the steps
 	}
 	e.mixRanks(&m, s, length)
 	e.mixGPUs(&m, t, s)

@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// A root is published when the answers have settled, and changes only past one
+// A root is published when the answers are stable, and changes only past one
 // margin: an engineer who was sent to a switch is not sent elsewhere a second later
 // by two answers that are as likely as each other.
 
@@ -23,7 +23,7 @@ const (
 	margin = 2.0
 	// noneLeft is how sure a named root is at most that one that is sure replaces at once.
 	noneLeft = 0.01
-	// investigateFor is how long a settled answer is waited for: then the likeliest
+	// investigateFor is how long a stable answer is waited for: then the likeliest
 	// place is published, if it is as likely as publishAtLast. To look at what is less
 	// likely costs more than it finds.
 	investigateFor = telemetry.Duration(30e9)

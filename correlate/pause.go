@@ -58,7 +58,7 @@ func (e *roll) pause(ev *telemetry.Event) {
 }
 
 // paused is for how many seconds of (from, to] a job wrote checkpoints, and for
-// how many it did something else beside training and beginning.
+// how many it did something other than training and beginning.
 func paused(all []pause, from, to telemetry.Time) (saving, other float64) {
 	for _, p := range all {
 		end := p.to

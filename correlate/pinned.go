@@ -17,16 +17,16 @@ import (
 // the root on which it was stable while there was no sign of the other; the other
 // is reported as a concurrent fault.
 
-// pinnedRoot is the root on which a case has settled.
+// pinnedRoot is the root on which a case is pinned.
 type pinnedRoot struct {
 	root, peer telemetry.Entity
 	signature  string
 	times      int            // judgements that were sure of it
 	loss       float64        // seconds of a step that it explained when last judged the best
-	at         telemetry.Time // when the case had settled on it
+	at         telemetry.Time // when the case was pinned on it
 	then       float64        // seconds of a step that the job lost then
 	look       telemetry.Time // when it was last looked for what is new since
-	// seen are the other entities that had a name by the time it was settled, in
+	// seen are the other entities that had a name by the time it was pinned, in
 	// identity order.
 	seen []sighting
 }
@@ -42,7 +42,7 @@ func (s sighting) compare(o sighting) int {
 }
 
 const (
-	// stableAfter judgements that are sure of a root the case has settled on it.
+	// stableAfter judgements that are sure of a root pin the case on it.
 	stableAfter = 3
 	maxSeen     = 256
 )
@@ -79,9 +79,9 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 }
 
 // both reports whether the pinned root and the best answer can both be right: the
-// other is not very sure, or the job loses more than when the case settled on the
+// other is not very sure, or the job loses more than when the case was pinned on the
 // first, or what the two explain fits what it loses, or the first is still found
-// beside the other. Two that each explain all of one loss are one, of which the first
+// in addition to the other. Two that each explain all of one loss are one, of which the first
 // was a guess. What a job that has stopped loses grows by itself, and neither shows.
 func (e *caseBook) both(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) bool {
 	loss := lost(ev)
@@ -135,7 +135,7 @@ func (e *caseBook) keepPinned(c *incidentCase, ev *explain.Evidence, best *expla
 }
 
 const (
-	// lookEvery is how often a settled case looks for what is new.
+	// lookEvery is how often a pinned case looks for what is new.
 	lookEvery = telemetry.Duration(15e9)
 	// recently is the part of a degradation that is searched for a later fault, or
 	// recentReports reports where that is longer; it needs at least recentSteps
@@ -172,9 +172,9 @@ func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.An
 	return of, answers, true
 }
 
-// itsOwn reports whether an answer is a fault of its own beside a root that never
-// does such a thing, which may have been seen before: a GPU's or a NIC's beside
-// another plant or network, a host's ranks that compute late beside the network,
+// itsOwn reports whether an answer is a concurrent fault in addition to a root that never
+// does such a thing, which may have been seen before: a GPU's or a NIC's with
+// another plant or network, a host's ranks that compute late with the network,
 // which makes them wait.
 func itsOwn(root, a *explain.Answer) bool {
 	switch a.Entity.Kind {
@@ -278,7 +278,7 @@ func (e *sight) signature(name string) *explain.Signature {
 }
 
 // saw reports whether an answer, or what may be its cause or its consequence,
-// had a name before the root was settled on.
+// had a name before the root was pinned.
 func (e *caseBook) saw(h *pinnedRoot, ev *explain.Evidence, a *explain.Answer) bool {
 	return slices.ContainsFunc(h.seen, func(x sighting) bool {
 		s := e.signature(x.signature)
@@ -286,7 +286,7 @@ func (e *caseBook) saw(h *pinnedRoot, ev *explain.Evidence, a *explain.Answer) b
 	})
 }
 
-// grown reports whether the job loses clearly more than when the case settled on a root.
+// grown reports whether the job loses clearly more than when the case was pinned on a root.
 func (h *pinnedRoot) grown(ev *explain.Evidence) bool {
 	return h.times >= stableAfter && lost(ev) > float64(fits*h.then)
 }

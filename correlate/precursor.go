@@ -19,7 +19,7 @@ import (
 const (
 	// leastPast is how many samples a gauge's range is known from.
 	leastPast = 3
-	// leastSiblings is how many gauges beside it show what all of them do, and
+	// leastSiblings is how many sibling gauges show what all of them do, and
 	// alikePart which part of its own way their median must have gone to do alike.
 	leastSiblings = 3
 	alikePart     = 0.5
@@ -285,7 +285,7 @@ func surest(all []supported) (out []supported) {
 }
 
 // weigh returns how sure a signature is of a root by a signal: by the feature that
-// foretells it, if any, else by all of its features.
+// predicts it, if any, else by all of its features.
 func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Feature, root telemetry.Entity) (confidence float64, values explain.Values, ok bool) {
 	read := e.riskReader(root, s)
 	switch {

@@ -47,7 +47,7 @@ func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.T
 // place: the roots are equal, the ends of a cable or contain each other, one lists
 // the other's root, or one of them has no sure root; in the network, where one link's
 // fault is seen at many, a very sure one. What is named a risk is at the place of an
-// incident only where the roots say so, and a benign change is never the place of a
+// incident only where the roots agree, and a benign change is never the place of a
 // fault.
 func (e *caseBook) samePlace(a, b *explain.Incident) bool {
 	at := lists(a, b.Root.Entity) || lists(b, a.Root.Entity) || e.oneSpot(a.Root.Entity, b.Root.Entity)

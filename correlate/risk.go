@@ -19,7 +19,7 @@ import (
 type risk struct {
 	incident  explain.Incident // as of the last judgement
 	published explain.Incident
-	seen      telemetry.Time // the grid in which a signal last spoke for it
+	seen      telemetry.Time // the grid of its last signal
 	// restored is set where it was published by another engine and no signal of it
 	// has been seen yet, with the time since when.
 	restored bool
@@ -61,7 +61,7 @@ func (s *supported) compare(o *supported) int {
 	return cmp.Or(s.Root.Compare(o.Root), cmp.Compare(s.Signature.Name, o.Signature.Name))
 }
 
-// judgeRisks opens, refreshes and resolves risks at the end of grid g, beside the
+// judgeRisks opens, refreshes and resolves risks at the end of grid g, after the
 // open incidents that readers know of, and those that were resolved lately.
 func (e *risks) judgeRisks(known, lately []*explain.Incident, g telemetry.Time) {
 	e.signals.signalStates(g)
@@ -312,7 +312,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 	case r != nil:
 		r.seen, r.incident.Updated = g, g
 		if !r.restored && r.published.Revision > 0 && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
-			return // it was told, and nothing of it changes but its length
+			return // it was published, and nothing of it changes but its length
 		}
 		r.restored = false
 	case s.signal.explained:
@@ -339,7 +339,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 	e.publishRisk(r, g)
 }
 
-// reported reports whether one of the incidents already covers the trouble, or the risk
+// reported reports whether one of the incidents already includes the trouble, or the risk
 // of it was merged into one.
 func (e *risks) reported(s *supported, known []*explain.Incident, g telemetry.Time) bool {
 	for _, r := range e.past {

@@ -29,7 +29,7 @@ type sight struct {
 	links   *fabric.Map // drawn for drawn
 	drawn   drawing
 	surveys []surveyed    // of the jobs that are degraded, drawn like links
-	plan    *symptom.Plan // what the signatures want read
+	plan    *symptom.Plan // what the signatures read
 }
 
 // drawing identifies what the fabric's map was built for.

@@ -22,7 +22,7 @@ type signals struct {
 // signal is something wrong that a risk's signature heeds: a finding, a state
 // that is a bad one, or an event.
 type signal struct {
-	series        telemetry.Series // of an event, its name stands for the metric
+	series        telemetry.Series // of an event, its name is used as the metric
 	kind          signalKind
 	shape         telemetry.Shape // of a finding
 	text          string          // of an event

@@ -51,7 +51,7 @@ func (e *examiner) gauged(c *explain.Candidate) {
 }
 
 // cut adds to a candidate's values which part of its links is down since a time, and not
-// with what supplies it: events tell of that before states do, of which some are read once
+// with what supplies it: events report that before states do, of which some are read once
 // a minute.
 func (e *examiner) cut(c *explain.Candidate, since telemetry.Time) {
 	for i := range e.signals.signalled {
@@ -68,7 +68,7 @@ func (e *examiner) cut(c *explain.Candidate, since telemetry.Time) {
 }
 
 // study returns the first answers to a case's evidence, keeps more of them in it and,
-// where the configuration asks for it, puts what they were weighed from into the output.
+// where the configuration asks for it, puts their evidence into the output.
 func (e *caseBook) study(ev *explain.Evidence, g telemetry.Time) []explain.Answer {
 	cands := e.candidates(ev)
 	if e.cfg.Study {

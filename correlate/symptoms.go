@@ -52,7 +52,7 @@ func (e *sight) symptomSource() symptom.Source {
 	return symptom.Source{History: e.window, Steps: &e.perStep, Grid: e.cfg.Grid, Each: symptom.ForEach(e.cfg.ForEach)}
 }
 
-// readings lists what the signatures want read.
+// readings lists what the signatures read.
 func (e *sight) readings() *symptom.Plan {
 	if e.plan == nil {
 		e.plan = symptom.NewPlan(e.cfg.Signatures, e.cfg.Catalogue)

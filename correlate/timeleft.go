@@ -17,7 +17,7 @@ const (
 )
 
 // soon finds which gauge on the hosts behind a trouble's root reaches 0 first, and
-// reports false where none does or the signature knows of none.
+// reports false where none does or the signature has none.
 func (e *risks) soon(s *supported, hosts []telemetry.Entity, g telemetry.Time) bool {
 	p := s.Signature.Precursor
 	if p == nil || p.Until == "" {

@@ -135,7 +135,7 @@ func (e *costs) until(t *runningJob, j *jobs.Job, g telemetry.Time) (to telemetr
 	case failed(j):
 		return g, true
 	case last > t.filed:
-		return last, true // a stalled job's step may end yet, and say how long it was
+		return last, true // a stalled job's step may end yet, and report how long it was
 	case stalled(j) && silent > quietSeconds:
 		return g, true
 	case silent > max(float64(quietSteps*usual), quietSeconds):

@@ -27,7 +27,7 @@ type JobView struct {
 	Nodes     int              `json:"nodes"`
 	Steps     uint64           `json:"steps"`
 	LastStep  *telemetry.Time  `json:"last_step"` // when it ended
-	Incidents []string         `json:"incidents"` // the open ones that tell of it
+	Incidents []string         `json:"incidents"` // the open ones that include it
 	// Goodput is the part of the time since the job started, or since the log
 	// began if that was later, that was productive
 	// (effective training time ratio); Redone the seconds of work that failures
@@ -35,13 +35,13 @@ type JobView struct {
 	Goodput  *float64    `json:"goodput"`
 	Redone   float64     `json:"work_lost_seconds"`
 	Failures int         `json:"failures"`
-	Phase    string      `json:"phase"` // what it does beside training, "" for training
+	Phase    string      `json:"phase"` // what it does other than training, "" for training
 	Recent   []jobs.Step `json:"-"`     // its last steps, the oldest first
 }
 
-// The states of a JobView beside those of package jobs.
+// The states of a JobView in addition to those of package jobs.
 const (
-	JobNew   = "new"   // too few steps to say what is usual
+	JobNew   = "new"   // too few steps to know what is usual
 	JobEnded = "ended" // no step is expected any more
 )
 
@@ -121,7 +121,7 @@ func (v *JobView) judge(j *jobs.Job) {
 	}
 }
 
-// fewSteps are those whose median says how a healthy job does: a checkpoint, or
+// fewSteps are those whose median shows a healthy job: a checkpoint, or
 // an evaluation, makes one or two of them long.
 const fewSteps = 5
 
@@ -184,9 +184,9 @@ type TopologyQuery struct {
 // TopologyView is a part of the topology.
 type TopologyView struct {
 	Kinds []topology.KindCount // of the whole
-	Stale int                  // edges that nobody has renewed, of the whole
+	Stale int                  // edges that no source has renewed, of the whole
 	topology.Excerpt
-	Listed []topology.Detail // the entities of the kind asked for; Truncated says that there are more
+	Listed []topology.Detail // the entities of the kind asked for; Truncated reports that there are more
 }
 
 // Topology returns a part of the topology as of the last grid.

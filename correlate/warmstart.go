@@ -126,7 +126,7 @@ func (e *caseBook) take(h *explain.Incident, g telemetry.Time) {
 			e.cases[i].restoreConcurrent(h)
 			return
 		case impact.Job.Validate() != nil || ok && e.cases[i].taken():
-			continue // a job's trouble is told of in one incident
+			continue // a job's degradation is in one incident
 		case !ok:
 			e.cases = slices.Insert(e.cases, i, &incidentCase{job: impact.Job, restored: true, since: g})
 			fallthrough
@@ -186,7 +186,7 @@ func (e *caseBook) regroup(former []led) {
 		}
 		by, _ := slices.BinarySearchFunc(former, c.job, led.compare)
 		i, ok := e.find(former[by].primary)
-		if !ok || e.cases[i] == c { // its leader was awaited and is gone, or itself
+		if !ok || e.cases[i] == c { // its primary was awaited and is gone, or itself
 			i = slices.IndexFunc(e.cases, func(o *incidentCase) bool { return o.taken() && o.incident.ID == c.incident.ID })
 		}
 		if i >= 0 {

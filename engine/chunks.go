@@ -81,7 +81,7 @@ func appendHeader(out []byte) []byte {
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out[at:], castagnoli()))
 }
 
-// sealChunk fills in the header of a chunk that holds length bytes.
+// sealChunk writes the header of a chunk that holds length bytes.
 func sealChunk(chunk []byte, length int) {
 	binary.LittleEndian.PutUint32(chunk, uint32(len(chunk)-chunkHeader))
 	binary.LittleEndian.PutUint32(chunk[4:], uint32(length))

@@ -35,6 +35,6 @@
 //
 // Integers are little endian; a string is a u32 length and its bytes;
 // incidents are a u32 count and each newest revision as JSON, the reign is JSON,
-// too; the body is correlate's own. The CRC covers everything before it. A
+// too; the body is correlate's own. The CRC is of everything before it. A
 // snapshot of another engine version or of other rules is refused (I5).
 package engine

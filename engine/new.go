@@ -34,7 +34,7 @@ func New(c Config) (*Runner, error) {
 	return newRunner(&core{engine: e}, identity{version: correlate.Version, rules: c.Correlate.Rules}), nil
 }
 
-// Output returns what the last record brought about beside incidents: findings
+// Output returns what the last record brought about in addition to incidents: findings
 // and counts. It is valid until the next Apply.
 func (r *Runner) Output() correlate.Output {
 	if c, ok := r.machine.(*core); ok {

@@ -25,7 +25,7 @@ const SnapshotEvery = telemetry.Duration(time.Minute)
 // forgotten first; open ones are never forgotten.
 const maxKept = 4096
 
-// machine is what the runner drives: correlate's engine, or a stand-in.
+// machine is what the runner drives: correlate's engine, or a fake.
 type machine interface {
 	// Step takes the next record and returns the incidents whose revision it
 	// changed, in the order in which they are published. The slice is valid

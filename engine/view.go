@@ -68,7 +68,7 @@ func (r *Runner) Maintained() []telemetry.Entity {
 	return nil
 }
 
-// Gaps returns the intervals in which sources were silent.
+// Gaps returns the intervals in which sources sent no data.
 func (r *Runner) Gaps() []correlate.Gap {
 	if c, ok := r.machine.(*core); ok {
 		return c.engine.Gaps()

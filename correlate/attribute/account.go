@@ -59,7 +59,7 @@ func (a *Account) Lost() float64 { return a.last }
 // empty reports whether there is nothing to account for.
 func (a *Account) empty() bool { return a.Benign || a.last <= 0 }
 
-// trail is a sum as it stood at the end of each cell: differences of its totals
+// trail is a sum as it was at the end of each cell: differences of its totals
 // are what was booked in each, and add up to the last one exactly as stated.
 type trail struct {
 	cells  []int64

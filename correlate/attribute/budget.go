@@ -40,7 +40,7 @@ type DomainTaken struct {
 // PartAmount is what one part took.
 type PartAmount struct {
 	Part   string            `json:"part"`
-	Domain *telemetry.Domain `json:"domain"` // nil where the part does not say
+	Domain *telemetry.Domain `json:"domain"` // nil where the part is not reported
 	// GPUSeconds and Share are nil where the part cannot be observed.
 	GPUSeconds *float64 `json:"gpu_seconds"`
 	Share      *float64 `json:"share"`
@@ -53,12 +53,12 @@ type MFU struct {
 	PaLM       *float64 `json:"palm"`       // by the PaLM convention
 	Basis      string   `json:"basis"`      // "tokens", "converted", "reported", or "" where there is none
 	Reported   *float64 `json:"reported"`   // as the job states it
-	Convention string   `json:"convention"` // by which the job states it; "" where it does not say
+	Convention string   `json:"convention"` // by which the job states it; "" where it is not reported
 	Precision  string   `json:"precision"`
 	Peak       *float64 `json:"peak_flops"`
 }
 
-// Described is what a job reports of itself besides its steps.
+// Described is what a job reports of itself in addition to its steps.
 type Described struct {
 	Model Model
 	Basis string // of its utilisation

@@ -13,7 +13,7 @@ import (
 const maxRows = 16384
 
 // Row is what one cause cost one job in one cell of time. A row without a job
-// stands for those of a cell that is no longer kept apart.
+// represents those of a cell that is no longer kept apart.
 type Row struct {
 	Cell  int64
 	Job   telemetry.Entity

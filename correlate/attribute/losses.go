@@ -151,7 +151,7 @@ func byDomain(rows []Row, available float64) (total sum, out []DomainLoss) {
 	return total, out
 }
 
-// groups sorts rows so that those of a kind lie together, and calls f for each
+// groups sorts rows so that those of a kind are contiguous, and calls f for each
 // kind.
 func groups(rows []Row, compare func(a, b *Row) int, f func([]Row)) {
 	rows = slices.Clone(rows)

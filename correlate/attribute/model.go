@@ -105,7 +105,7 @@ func (m *Model) FLOPs(convention string) (float64, bool) {
 const (
 	FromTokens    = "tokens"    // from tokens a second, the model and the peak
 	FromReported  = "converted" // from the reported one, by its convention
-	AsReported    = "reported"  // the reported one as it is: it says no convention
+	AsReported    = "reported"  // the reported one as it is: it states no convention
 	NotDetermined = ""
 )
 

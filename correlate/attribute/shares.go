@@ -24,7 +24,7 @@ const maxSharing = 10
 // one barrier, so that only the largest counts; what the network takes comes on
 // top, and again only its worst way counts. Each root gets the mean of what it
 // adds, over all orders in which the roots could have come (Shapley 1953). So
-// shares add up to what all explain together, at most 1; equal doses get equal
+// shares add up to what all explain together, at most 1; equal fractions get equal
 // shares; no root gets more than it explains alone.
 //
 // Of more than ten roots the ten largest share, the others get nothing.

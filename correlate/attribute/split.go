@@ -73,7 +73,7 @@ type splitter struct {
 }
 
 // take assigns a part the GPU-seconds of the given seconds, as far as any are left,
-// of which told seconds were reported; it does nothing where seconds is negative.
+// of which reported seconds were reported; it does nothing where seconds is negative.
 func (s *splitter) take(p Part, seconds, told float64) {
 	if seconds < 0 {
 		return
@@ -143,7 +143,7 @@ func Split(w *Work) Tally {
 	return s.t
 }
 
-// computing divides what is left of computing beside the arithmetic: the memory
+// computing divides what is left of computing without the arithmetic: the memory
 // wall is the time for which memory is busy and the tensor pipes, were they
 // busy at random times of the computing, are not.
 func (s *splitter) computing(w *Work, compute, told float64) {

@@ -23,7 +23,7 @@ const (
 	Communication             // transfers that no computing hides
 	Clock                     // clocks below the top by normal power capping
 	Memory                    // the memory wall
-	Compute                   // what is left of computing beside the model's arithmetic
+	Compute                   // what is left of computing without the model's arithmetic
 	Idle                      // GPUs that no job has, on nodes without a job
 	Drained                   // GPUs that no job has, under maintenance
 	Fragmented                // GPUs that no job has, on nodes where a job has others

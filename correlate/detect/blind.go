@@ -11,7 +11,7 @@ import (
 const (
 	stuckTimes = 20 // times the usual interval between changes
 	stuckLeast = 60 // samples
-	stuckMost  = 11 // samples: what moves more rarely cannot be told to be stuck
+	stuckMost  = 11 // samples: what moves more rarely cannot be recognised as stuck
 )
 
 // stuck judges whether a run still carries information.
@@ -105,7 +105,7 @@ func (k *worker) released(slot int, m *marks, x float32) {
 	}
 }
 
-// silence judges the slots of a source that still reports.
+// silence looks for stale slots of a source that still reports.
 func (k *worker) silence(r *window.RunView, p *plan) {
 	if r.StaleAfter == 0 {
 		return
@@ -133,8 +133,8 @@ const (
 	peersLeast = 5    // entities that make a median worth something
 	peerFar    = 5    // robust deviations
 	peerFloor  = 0.02 // share of the median that a deviation is at least
-	peerSure   = 5    // suspicion that makes a finding
-	peerCrowd  = 4    // where more than one in so many is far away, none is the odd one
+	peerSure   = 5    // evidence that makes a finding
+	peerCrowd  = 4    // where more than one in so many is far away, none is the outlier
 )
 
 // peer judges the entities of a run against each other. Where many are far from the

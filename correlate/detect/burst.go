@@ -5,7 +5,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Suspicion grows by two with a bad sample and falls by one with a good one;
+// The evidence grows by two with a bad sample and falls by one with a good one;
 // from confirmed on it is a finding, at zero it is over.
 const (
 	bad       = 2

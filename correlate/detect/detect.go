@@ -19,7 +19,7 @@ const SourceSamples telemetry.MetricName = "source_samples"
 // Finding is a series that looks wrong over an interval.
 type Finding struct {
 	Series telemetry.Series
-	Slot   int // -1 where a whole source is silent
+	Slot   int // -1 where a whole source is stale
 	Shape  telemetry.Shape
 	Onset  telemetry.Interval // last good sample, first bad one
 	Ended  telemetry.Time     // zero while it lasts
@@ -76,10 +76,10 @@ func New(Config) *Detector {
 // source is what the detector knows of one of the window's sources.
 type source struct {
 	episodes []episode // by slot, then shape
-	stale    bool      // an episode says so
+	stale    bool      // it has an episode of that
 }
 
-// episode is a finding, or a suspicion of one, that lasts.
+// episode is a finding, or one that is not confirmed yet, that lasts.
 type episode struct {
 	slot      int32
 	shape     telemetry.Shape

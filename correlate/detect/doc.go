@@ -2,7 +2,7 @@
 // closed grid and reports when a finding began and when it ended.
 //
 // It owns the baseline of each series: its own past, kept as a few float32 per
-// slot in arrays, and the open findings. It knows nothing of jobs, topology or
+// slot in arrays, and the open findings. It does not depend on jobs, topology or
 // causes, and its findings are evidence, not verdicts. It never reads a value
 // that its grid does not have: values that are held over, late or averaged over
 // a gap are not judged.

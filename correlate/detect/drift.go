@@ -57,7 +57,7 @@ func edge(m telemetry.MetricName) (floor, cliff float32, ok bool) {
 
 // point is the mean logarithm (base 10) of an interval.
 type point struct {
-	number int32 // of the stretch, since 1970
+	number int32 // of the point, since 1970
 	level  float32
 }
 
@@ -71,7 +71,7 @@ type trail struct {
 
 type trailScale struct {
 	points []point // oldest first, at most trailPoints
-	number int32   // the stretch being filled
+	number int32   // the point in progress
 	sum    float64
 	n      int32
 }

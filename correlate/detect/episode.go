@@ -45,7 +45,7 @@ func (k *worker) suspect(slot int32, shape telemetry.Shape, onset telemetry.Inte
 	return &k.src.episodes[i]
 }
 
-// confirm turns a suspicion into a finding.
+// confirm makes an unconfirmed episode a finding.
 func (k *worker) confirm(e *episode, now, score float32) {
 	e.confirmed, e.score = true, min(max(score, 1), maxScore)
 	f := e.finding(k.w, &k.view)

@@ -29,12 +29,12 @@ const StateBytes = 6*4 + 2*8 + 8 + 4
 type marks struct {
 	seen  uint8 // judged samples, to 255
 	shift uint8 // while a shift lasts: one more than the samples in a row near the old level
-	doubt uint8 // burst, level: suspicion, confirmed from confirmed on
+	doubt uint8 // burst, level: evidence, confirmed from confirmed on
 	good  uint8 // level: better samples in a row
 	peer  uint8 // suspicion
 	run   uint8 // stuck: samples in a row without a change
 	usual uint8 // stuck: how long such runs used to be, in sixteenths of a sample; 0 before the first
-	on    uint8 // findings that need no suspicion: onStuck, onSilent
+	on    uint8 // findings that need no confirmation: onStuck, onStale
 }
 
 const (
@@ -173,7 +173,7 @@ func (k *worker) fitAlone(i int) bool {
 }
 
 // count counts the judged samples of a run until all slots have enough. A run
-// with silence is warm only when no slot of it is silent.
+// with silence is warm only when no slot of it is stale.
 func (k *worker) count(r *window.RunView, p *plan) {
 	marks := k.d.state.mark[r.Slot : r.Slot+len(r.Value)]
 	p.warm = true
@@ -186,7 +186,7 @@ func (k *worker) count(r *window.RunView, p *plan) {
 	}
 }
 
-// dropOnly looks at a run of a silent source: nothing can be judged, but what
+// dropOnly looks at a run of a stale source: nothing can be judged, but what
 // is judged from elsewhere now is over.
 func (k *worker) dropOnly(r *window.RunView) {
 	if r.Rivals {

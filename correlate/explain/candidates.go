@@ -122,7 +122,7 @@ func ordered(hs []HostEvidence, of func(*HostEvidence) (float64, bool)) (out hos
 	return out
 }
 
-// at returns the k-th of those beside the host whose value is v.
+// at returns the k-th of the other hosts than the one whose value is v.
 func (s hostValues) at(k int, v float64) float64 {
 	if i, _ := slices.BinarySearch(s, v); k >= i {
 		k++
@@ -135,7 +135,7 @@ func (s hostValues) at(k int, v float64) float64 {
 // job's phases have moved, and no host is late.
 const mostHosts = 0.9
 
-// most returns the value that mostHosts of those beside the host whose value is v do
+// most returns the value that mostHosts of the other hosts than the one whose value is v do
 // not exceed.
 func (s hostValues) most(v float64) float64 {
 	n := len(s) - 1

@@ -188,7 +188,7 @@ func plant(s *Signature) bool {
 // or its cause. chain is the answer's.
 func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
 	if e.meets(x, a, chain) || a.Signature != nil && plant(a.Signature) && x.Prefix() != "" && x.Prefix() == a.Entity.Prefix() {
-		return true // what cools a machine in part stands under none of its parts
+		return true // what cools a machine in part is under none of its parts
 	}
 	if x == e.Job && a.Entity.Kind == telemetry.Storage {
 		return true // that it waits for input or for its checkpoints is what a slow storage does
@@ -197,7 +197,7 @@ func (e *Evidence) Akin(x telemetry.Entity, a *Answer, chain []Link) bool {
 		return true // and seen later than the waiting, because storage is read rarely
 	}
 	if x.Kind == telemetry.Job || a.Entity.Kind == telemetry.Job || x.Kind == telemetry.Storage || x.Kind == telemetry.SM || e.Symptoms == nil {
-		return false // everything stands under these
+		return false // everything is under these
 	}
 	if _, down := e.Symptoms.Relation(a.Entity, x); down {
 		return true

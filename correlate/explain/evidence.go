@@ -86,7 +86,7 @@ type Suspect struct {
 	Entity   telemetry.Entity
 	Metric   telemetry.MetricName // what shows it; "" where that is the walk of waiting
 	Domain   telemetry.Domain     // of the metric
-	Weight   float64              // how much speaks for it, 0 to 1
+	Weight   float64              // how strong the evidence is, 0 to 1
 	Accounts float64              // what part of the job's loss it explains, 0 to 1
 }
 

@@ -152,7 +152,7 @@ func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 // without a queue.
 type marking struct {
 	unmarked, perByte, free float64
-	stood, marked           bool // whether the first, and the others, can be told
+	stood, marked           bool // whether the first, and the others, can be known
 }
 
 func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {

@@ -37,7 +37,7 @@ type fabricMeasures struct {
 	// in bytes per second: of the job with the largest rise.
 	foreign, foreignErr float64
 	oneWay, oneWayErr   float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
-	shifted, shiftedErr float64 // the most that the job's nics in a plane or behind a switch send beside the others, more or less
+	shifted, shiftedErr float64 // the most that the job's nics in a plane or behind a switch send in relation to the others, more or less
 	down                float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
 	losses              loss
 }
@@ -237,7 +237,7 @@ func (f *fabricMeasures) ceilings(v Values, n, b *fabric.Reading) {
 	if b.Peak > idleLoad {
 		v[CeilingRatio] = n.Peak / b.Peak
 	}
-	if b.RPeak > max(idleLoad, n.Ceiling) { // what a slow link would have passed tells nothing
+	if b.RPeak > max(idleLoad, n.Ceiling) { // what a slow link would have passed is not known
 		v[ReverseRatio] = n.RPeak / b.RPeak
 	}
 }

@@ -6,7 +6,7 @@ import "github.com/quintet-dc/quintet/telemetry"
 // that is certain.
 type First struct {
 	Entity telemetry.Entity // gpu, nic, node or rank
-	Node   telemetry.Entity // that it is, lies in or runs on
+	Node   telemetry.Entity // that it is, is contained in or runs on
 	At     telemetry.Interval
 	Why    string
 }

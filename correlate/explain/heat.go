@@ -33,7 +33,7 @@ func deniesHeat(s *Signature) bool {
 }
 
 // apart lists the signatures that are apart from one. Where that one heats
-// machines, a GPU's heat is not its own and is not asked for.
+// machines, a GPU's heat is not its own and is not read.
 func apart(from *Signature, sigs []Signature) []Signature {
 	var out []Signature
 	for i := range sigs {

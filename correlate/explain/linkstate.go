@@ -6,7 +6,7 @@ import (
 )
 
 // Whether a link is up is seen in three ways: by events, which are exact; by a counter
-// of how often it went down, which misses nothing but does not say for how long; and by
+// of how often it went down, which misses nothing but does not show for how long; and by
 // its state, which is sampled, so that it misses most of what lasts for seconds.
 
 // leastDown is for how many seconds a link is down at the least that goes down: it has

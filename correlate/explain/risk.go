@@ -12,7 +12,7 @@ import (
 type Trouble struct {
 	Root      telemetry.Entity
 	Signature *Signature
-	Seen      telemetry.Series // what shows it; of an event its name stands for the metric
+	Seen      telemetry.Series // what shows it; of an event its name is used as the metric
 	Shape     telemetry.Shape
 	Onset     telemetry.Interval
 	Before    float64

@@ -108,7 +108,7 @@ type Feature struct {
 	For      float64 // log-odds, usually positive
 	Against  float64 // log-odds, usually negative
 	Required bool    // below None the signature is not considered at all
-	// Roots are the kinds of root that it is asked of; nil is all of the
+	// Roots are the kinds of root to which it applies; nil is all of the
 	// signature's.
 	Roots []telemetry.Kind
 	// Why describes in words what was seen; {value} is replaced by the value.
@@ -118,7 +118,7 @@ type Feature struct {
 	errorKey Measure // set by Compile: that of its standard error
 }
 
-// AskedOf reports whether the feature is asked of a root of a kind.
+// AskedOf reports whether the feature applies to a root of a kind.
 func (c *Feature) AskedOf(root telemetry.Kind) bool {
 	return c.Roots == nil || slices.Contains(c.Roots, root)
 }

@@ -32,7 +32,7 @@ type Answer struct {
 	Peer       telemetry.Entity
 	In         telemetry.Entity   // what directly contains Entity
 	Above      []telemetry.Entity // what directly contains, feeds or cools it
-	Alike      []telemetry.Entity // at its place, not to be distinguished as the root; set by Tell
+	Alike      []telemetry.Entity // at its place, not to be distinguished as the root; set by Write
 	Signature  *Signature         // nil for unknown
 	Values     Values
 	Score      float64 // natural log-odds
@@ -87,7 +87,7 @@ func (s *Signature) Offset(c *Candidate) float64 {
 
 // Weigh returns the log-odds of a signature for a candidate of a kind, how many
 // features could not be seen, and false when a required feature is absent, or is
-// unseen where nothing foretells the fault.
+// unseen where no feature is of the precursor.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
 	for i := range s.Features {

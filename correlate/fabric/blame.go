@@ -16,7 +16,7 @@ const maxHops = 10
 type Blame struct {
 	At    []float64 // by end: waiting that ends here
 	Total float64
-	// Via is, by end, the end from which most of its blame came, -1 where it
+	// Via is, by end, the end from which most of its waiting came, -1 where it
 	// waits on its own account.
 	Via []int
 	// Circling is waiting that came back to where it had been: a pause loop.
@@ -160,7 +160,7 @@ const (
 // lengthen notes how much longer the traffic on the given ends is on than before.
 // Where bursts meet there is a queue for a part of that time, fault or not; when
 // the job sends for longer because of something else, the queues last longer at all
-// of these ends alike, and none of them is to blame. Hence the median of their
+// of these ends alike, and none of them is the cause. Hence the median of their
 // waiting now over before.
 func (r *Readings) lengthen(before *Readings, on []bool) {
 	var ratios []float64

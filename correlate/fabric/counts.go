@@ -49,7 +49,7 @@ type Counts struct {
 const unreadCounts = 1<<(counts+1) - 1
 
 // Rate returns what end i counts per second, and false where it does not report it.
-// It is read when it is first asked for: few ends are asked for more than traffic.
+// It is read on first use: of few ends more than traffic is needed.
 func (r *Readings) Rate(i int, k Count) (float64, bool) {
 	c := &r.Of[i].Counts
 	r.read(i, k)

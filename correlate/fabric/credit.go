@@ -91,7 +91,7 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	for i := range m.Ends {
 		if p := m.Ends[i].Peer; r.Of[i].Credits && p >= 0 {
 			r.Of[p].PauseSent, r.trails[p].paused = r.Of[i].PauseReceived, r.trails[i].starved
-			r.Of[p].Idle, r.Of[p].PauseSentIdle = 0, 0 // nobody counts what it gave
+			r.Of[p].Idle, r.Of[p].PauseSentIdle = 0, 0 // no counter has what it gave
 		}
 	}
 }

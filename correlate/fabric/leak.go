@@ -31,7 +31,7 @@ const (
 // differ by what passed in between: by the offset of their clocks times the rate just
 // before or just after. Losses add up instead. The difference is therefore fitted by
 // the bytes sent so far and those two rates, and only the slope of the first is the
-// leak (bytes are conserved; a loss is a slope). It is fitted when it is first asked for.
+// leak (bytes are conserved; a loss is a slope). It is fitted on first use.
 func (r *Readings) Leak(i int) Leak {
 	leak, fitted := r.leaks[i]
 	if fitted || !r.lossy {

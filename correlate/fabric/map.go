@@ -80,7 +80,7 @@ type End struct {
 	Owner  telemetry.Entity // the node or switch that contains it
 	Peer   int              // the other end's index, -1 if not known
 	Speed  float64          // nominal bytes per second, 0 if not known
-	Main   bool             // it stands for its port where bytes are summed
+	Main   bool             // it represents its port where bytes are summed
 	slots  [signals]int     // -1 where the series does not exist
 	lanes  []int            // the ends of its NIC or port
 	owner  int              // Owner by number

@@ -80,7 +80,7 @@ const buildUpSeconds = 2e-6
 // BuildUpBytes returns the bytes in its queue from which an end has a queue build-up.
 func (e *End) BuildUpBytes() float64 { return float64(buildUpSeconds * e.Speed) }
 
-// pauseQuanta of quantumBits are the longest time that one PFC frame can ask for
+// pauseQuanta of quantumBits are the longest time that one PFC frame can request
 // (IEEE 802.1Qbb), and typicalPause the part of it that a frame represents on
 // average: most are followed by another before they run out, or by an XON.
 const (
@@ -131,7 +131,7 @@ type Recording struct {
 	// Before, if any, is what the ends did before the recording. It is changed too
 	// where ticks are found to be long; without it all ticks are taken as short.
 	Before *Readings
-	// Counts reads at once what ends count, all of which is kept, not when it is asked for.
+	// Counts reads at once what ends count, all of which is kept, not on first use.
 	Counts bool
 }
 
@@ -163,7 +163,7 @@ type Readings struct {
 	Span   Span
 	Of     []Reading
 	trails []trail
-	// history and asks read what is asked for later.
+	// history and asks read what is needed later.
 	history History
 	asks    scratch
 	lossy   bool // packets had to be sent again
@@ -178,9 +178,9 @@ type scratch struct {
 	grid                telemetry.Duration
 	n                   int
 	util, rutil, queued []float64
-	values              [signals][]float64 // of the end being read, grid by grid; empty where it does not tell
+	values              [signals][]float64 // of the end being read, grid by grid; empty where it reports none
 	quiet               bool               // no signal of waiting moves
-	swings              bool               // how the load varies is asked for
+	swings              bool               // how the load varies is needed
 }
 
 // hold fetches an end's signals of traffic and of waiting in every grid of the span.

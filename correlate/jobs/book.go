@@ -9,7 +9,7 @@ import (
 )
 
 // MaxJobs bounds how many jobs are followed. For one more, the half of the
-// healthy ones that have been silent longest are forgotten.
+// healthy ones that have reported nothing for longest are forgotten.
 const MaxJobs = 65536
 
 // Book is every job's steps, in identity order.

@@ -120,7 +120,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
 	silent := j.noStepFor(g)
 	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
-		return None // when the step has ended, its length will tell
+		return None // when the step has ended, its length decides
 	}
 	stalled := overdue && silent >= quiet
 	evidence := j.evidence

@@ -55,7 +55,7 @@ type Degradation struct {
 	// seconds, where these have grown and the job reports no checkpoint; 0 otherwise.
 	Periodic float64
 
-	recoverAfter int // usual steps wanted to be well, where that is more than wellAfter
+	recoverAfter int // usual steps required to recover, where that is more than wellAfter
 	tailSteps    int // usual steps since LastSlow, in a row
 	tailSum      float64
 	mfu          utilisation

@@ -6,6 +6,6 @@
 // phases, how much a step holds), the evidence gathered against it, the account of
 // a degradation (when it began, how long its steps are now, what they would be), of
 // useful time and of what failures cost, and what jobs and ranks state step by
-// step. It never asks why: that is explain's work. Time comes with the data: a step
+// step. It never looks for the cause: package explain does. Time comes with the data: a step
 // carries its end, and Close carries the grid.
 package jobs

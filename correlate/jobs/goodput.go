@@ -9,7 +9,7 @@ import (
 // effective training time ratio (Kokolis et al., Revisiting Reliability, 2024):
 // productive time over wall time since the job started.
 type Goodput struct {
-	Started    telemetry.Time // as told, else the begin of the first step seen
+	Started    telemetry.Time // as reported, else the begin of the first step seen
 	Ended      telemetry.Time // zero while it runs
 	Productive float64        // what the finished steps would have taken without trouble
 	Redone     float64        // of that, what was lost since the last checkpoint when the job failed

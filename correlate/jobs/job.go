@@ -104,7 +104,7 @@ type Job struct {
 	evenWork       evenWork
 	good           Goodput
 	service        *service // of a job that serves, else nil
-	// phase is what the job does beside training, "" for training, since
+	// phase is what the job does other than training, "" for training, since
 	// phaseFrom; phaseTo is when the last such phase ended.
 	phase              string
 	phaseFrom, phaseTo telemetry.Time
@@ -116,8 +116,8 @@ type Job struct {
 	evidence           float64
 	sum                float64        // the cumulative sum against the usual step
 	saving             Step           // the last checkpoint whose length was reported, then the report it was in and the part of each of its steps
-	savedAt            telemetry.Time // when a checkpoint was last told of, until a step has ended since
-	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was told
+	savedAt            telemetry.Time // when a checkpoint was last reported, until a step has ended since
+	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was reported
 	suspects           []pending
 	ended              bool               // the job is over: no step is expected
 	delay              telemetry.Duration // by which its source's class lags the prompt one
@@ -159,7 +159,7 @@ func (j *Job) Usual() (float64, bool) {
 // observe takes the end of a step of x seconds.
 func (j *Job) observe(at telemetry.Time, x float64) {
 	if j.LastEnd != 0 && at <= j.LastEnd {
-		return // a repeat, or a step told out of order
+		return // a repeat, or a step reported out of order
 	}
 	if j.first == 0 {
 		j.first = at
@@ -198,7 +198,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	clear = j.adapt(at, x) && clear
 	n, first := 1, false
 	if resumed {
-		n = j.each() // nobody expected a step meanwhile
+		n = j.each() // no step was expected meanwhile
 	} else if j.LastEnd != 0 {
 		gap := float64(at-j.LastEnd) / 1e9
 		if apart {
@@ -241,10 +241,10 @@ func (j *Job) took(at telemetry.Time, x float64) float64 {
 	return max(x, between)
 }
 
-// maxStepsPerReport bounds the steps that one report can stand for.
+// maxStepsPerReport bounds the steps that one report can represent.
 const maxStepsPerReport = 1000
 
-// stepsOf is how many steps a report after gap seconds stands for: a job may report
+// stepsOf is how many steps a report after gap seconds represents: a job may report
 // only every tenth.
 func (j *Job) stepsOf(gap, x float64) int {
 	if j.past.usual().n < minPast || !j.sparse() {
@@ -262,7 +262,7 @@ func (j *Job) Between() telemetry.Duration {
 	return telemetry.Duration(float64(x*float64(j.each())) * 1e9)
 }
 
-// each is how many steps a report of the job usually stands for.
+// each is how many steps a report of the job usually represents.
 func (j *Job) each() int {
 	if len(j.gaps.lengths) == 0 {
 		return 1

@@ -15,7 +15,7 @@ const (
 	// keptSteps are kept of each series. 16,384 ranks of three metrics stated
 	// together come to 21 MB.
 	keptSteps = 64
-	// maxReporters are followed: for one more, the half that has been silent
+	// maxReporters are followed: for one more, the half that has reported nothing
 	// longest is forgotten.
 	maxReporters = 1 << 18
 	// maxColumns bounds the series of one reporter, and maxClocks its clocks.

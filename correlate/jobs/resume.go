@@ -19,7 +19,7 @@ type Resumed uint8
 
 // The answers of Resume.
 const (
-	Undecided     Resumed = iota // too few steps since to say
+	Undecided     Resumed = iota // too few steps since to decide
 	StillDegraded                // it goes on: the job has its degradation
 	Recovered                    // the last steps were usual
 )

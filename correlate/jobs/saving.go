@@ -185,7 +185,7 @@ func (j *Job) savesDegraded(g telemetry.Time, u usual) *Degradation {
 
 // due is for how many seconds a step of that number may write a checkpoint like
 // those before; 0 where it is not time for one. After the first, the steps seen
-// before it are the least that lie between two.
+// before it are the fewest between two.
 func (s *saver) due(step uint64) float64 {
 	most, soonest := 0.0, s.at
 	if len(s.turns) > 0 {

@@ -2,7 +2,7 @@ package jobs
 
 import "github.com/quintet-dc/quintet/telemetry"
 
-// Senses is what else is seen of a job, asked only when its steps leave a
+// Senses is what else is seen of a job, read only when its steps leave a
 // question. Both must be pure.
 type Senses struct {
 	// Working reports whether a job whose steps are overdue is seen to work all

@@ -25,7 +25,7 @@ type Served struct {
 }
 
 const (
-	// ServedEvery is how long one judgement of a serving job covers.
+	// ServedEvery is the interval of one judgement of a serving job.
 	ServedEvery = telemetry.Duration(5e9)
 	// servedPast judgements are kept to compare with, an hour; servedLeast are
 	// needed, and servedNear of them, the nearest in load, are compared with.

@@ -28,7 +28,7 @@ func (w *waiting) snapshot(c *snapshot.Codec) {
 	c.Bool(&w.saved)
 }
 
-// sparse reports whether several steps lie between two reports.
+// sparse reports whether there are several steps between two reports.
 func (j *Job) sparse() bool {
 	return j.gaps.usual().median > float64(1.5*j.past.usual().median)
 }
@@ -64,7 +64,7 @@ func (j *Job) hungTooLong(g telemetry.Time, hung float64) bool {
 // Gap is the usual time from one report to the next.
 func (j *Job) Gap() telemetry.Duration { return seconds(j.gaps.usual().median) }
 
-// ReportedSteps returns how many steps the reports in (from, to] stand for, and how long
+// ReportedSteps returns how many steps the reports in (from, to] represent, and how long
 // they took together, in seconds.
 func (j *Job) ReportedSteps(from, to telemetry.Time) (steps int, length float64) {
 	each := j.each()

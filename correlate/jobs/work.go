@@ -31,8 +31,8 @@ const (
 
 // work is how much a job does in a step.
 type work struct {
-	rate   float64        // tokens per second, as told for the step that ends at at
-	at     telemetry.Time // zero: none told
+	rate   float64        // tokens per second, as reported for the step that ends at at
+	at     telemetry.Time // zero: none reported
 	recent []float64      // tokens of the last steps, at most workSteps
 	// since a change: the lengths of the first steps, at most settling, and what
 	// they would be were all of a step work.
@@ -76,7 +76,7 @@ func (w *work) tokens(at telemetry.Time, x float64) float64 {
 func (w *work) add(tokens float64) { w.recent = appendLast(w.recent, tokens, workSteps) }
 
 // adapt scales what is usual if the step of x seconds that ended at at held another
-// number of tokens than those before and took its time for that, and settles it
+// number of tokens than those before and took its time for that, and completes it
 // while such a change is new. It reports whether the step can be judged: one that
 // holds another number and did not take its time for that proves nothing.
 func (j *Job) adapt(at telemetry.Time, x float64) bool {

@@ -4,7 +4,7 @@ const (
 	// LeastSamples is the least number of samples in a step with which steps can be
 	// distinguished.
 	LeastSamples = 5
-	// LeastSteps must lie in what is looked at.
+	// LeastSteps must be in what is examined.
 	LeastSteps = 8
 	// clear is the least autocorrelation at the period of what repeats itself, and
 	// prominent how far the dip before it is below.

@@ -8,11 +8,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// ErrShort says that the bytes end inside a field.
+// ErrShort reports that the bytes end inside a field.
 var ErrShort = errors.New("unexpected end")
 
 // Codec is either a writer or a reader of a snapshot. After an error every
-// method does nothing; ask Err once at the end.
+// method does nothing; call Err once at the end.
 type Codec struct {
 	buf     []byte
 	pos     int

@@ -6,5 +6,5 @@
 // It owns the layout of a snapshot's bytes (little endian, counts before
 // lists, no names). It never trusts what it reads: a count is held against the
 // bytes that are left before anything is allocated, and the first error stops
-// everything after it. It knows nothing of the parts.
+// everything after it. It does not depend on the parts.
 package snapshot

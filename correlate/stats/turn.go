@@ -2,7 +2,7 @@ package stats
 
 import "math"
 
-// turnDoubt is by how much the log-likelihood of a change point may lie under the
+// turnDoubt is by how much the log-likelihood of a change point may be below the
 // greatest for it to be in the interval of those that are possible: two is a
 // confidence of about 95 % (the likelihood ratio, Wilks).
 const turnDoubt = 2.0

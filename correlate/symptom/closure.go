@@ -111,7 +111,7 @@ func (s *Survey) above(i int32, kind telemetry.Kind) []int32 {
 	return s.closed(closure{i, true, kind})
 }
 
-// closed returns a closure, drawn when it is first asked for: signatures ask for the
+// closed returns a closure, drawn on first use: signatures need the
 // same ones at each judgement.
 func (s *Survey) closed(c closure) []int32 {
 	out, drawn := s.closures[c]

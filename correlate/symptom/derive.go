@@ -28,7 +28,7 @@ const (
 type derived struct {
 	affected []int32 // gpus, the slowest first
 	ratio    []float64
-	hit      []int32   // by entity: afflicted gpus under it
+	hit      []int32   // by entity: affected gpus under it
 	slowest  []float64 // by entity: the least clock ratio under it; 1 where none
 	deepest  []float64 // the same, of a clock that is not read the least that it may be
 	late     []int32   // ranks
@@ -38,7 +38,7 @@ type derived struct {
 	idle     []int32   // gpus that launch nothing for more of the time
 	idleIn   []int32   // by entity: idle gpus under it
 	aside    []int32   // by entity: gpus under it whose idling is left aside
-	gone     []int32   // by entity: gpus under it that were heard of and are not any more
+	gone     []int32   // by entity: gpus under it that had data and are stale
 	goneAll  int       // the same of all
 	most     []float64 // by entity: the most that the engine of a gpu under it fell by, in shares of the time
 	engines  []bool    // by entity: idling for all of what the job loses would show in the engines under it

@@ -58,7 +58,7 @@ func (s saved) explain(pauses []still, cells int) bool {
 	}
 	most := s.grids
 	if most == 0 && alone {
-		most = lonely / 2 // the job does not tell how long they are
+		most = lonely / 2 // the job does not report how long they are
 	}
 	return n <= s.n+1 && pauses[n-1].to-pauses[n-1].from <= most
 }

@@ -145,7 +145,7 @@ func (p *Plan) time() {
 }
 
 // readAnyway lists what is read of supplies, coolers, storage and links whatever
-// the signatures ask: by these, an entity becomes a suspect whose fault has no
+// the signatures read: by these, an entity becomes a suspect whose fault has no
 // signature.
 func readAnyway() []telemetry.MetricName {
 	return []telemetry.MetricName{

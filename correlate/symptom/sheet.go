@@ -71,7 +71,7 @@ type Sheet struct {
 	survey *Survey
 	span   Span
 	rows   [][]Stat // by entity; nil where nothing is read of its kind
-	stale  [][]bool // by entity and column: heard once, and not any more
+	stale  [][]bool // by entity and column: it had data, and has none any more
 }
 
 // beforeSteps is how many steps before a degradation represent the time before it.
@@ -166,7 +166,7 @@ func (r *reader) read(i int) (Stat, bool) {
 	if !heard {
 		return Stat{}, false
 	}
-	until, _ := r.src.History.ClosedOf(slot) // a source that waits for long knows later whether it is heard
+	until, _ := r.src.History.ClosedOf(slot) // a source that waits for long is known later to be receiving
 	silent := min(until, r.span.To).Sub(last) > staleAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
 	if !r.during && c.steady() {
@@ -208,7 +208,7 @@ func (r *reader) long() Span {
 	return Span{r.span.To.Add(-longBefore * r.src.Grid), r.span.To.Add(-shortBefore * r.src.Grid)}
 }
 
-// fill fills r.values with what a slot held over a span.
+// fill fills r.values with the values of a slot over a span.
 func (r *reader) fill(slot int, c column, over Span) {
 	r.cells = r.src.History.Span(r.cells[:0], slot, over.From, over.To)
 	r.keep(c)

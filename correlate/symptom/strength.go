@@ -48,7 +48,7 @@ func (f *Contrast) Strongest() []explain.Suspect {
 		if f.hasEvent(e) {
 			s = max(s, eventStrength)
 		}
-		if e.Kind != telemetry.Job { // everything stands under a job
+		if e.Kind != telemetry.Job { // everything is under a job
 			s = float64(max(s, f.structure(int32(i))) * f.weightOver(int32(i)))
 			suspect.Accounts = f.accounts(int32(i))
 		}

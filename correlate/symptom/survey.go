@@ -27,14 +27,14 @@ type Survey struct {
 	all    []telemetry.Entity
 	index  map[telemetry.Entity]int32
 	used   []bool                     // by the job; the others are there to compare with
-	over   [][]int32                  // what each lies in, is fed or cooled by, directly
+	over   [][]int32                  // what each is contained in, fed or cooled by, directly
 	under  [][]int32                  // the reverse
 	kinds  map[telemetry.Kind][]int32 // what the job uses, in order
 	class  []int32                    // by entity: its class
 	alike  [][]int32                  // by class: the entities that should do alike
 	gpus   []int32                    // that the job uses
 	ranks  []int32
-	nodeOf []int32   // -1 where an entity lies in no node
+	nodeOf []int32   // -1 where an entity is contained in no node
 	facing [][]int32 // the other ends of an entity's cables
 	// carriers is by gpu and rank everything over it.
 	carriers [][]int32

@@ -54,7 +54,7 @@ func (f *Contrast) Suspects() []telemetry.Entity {
 	return out
 }
 
-// readable reports whether anything a signature asks is read here, and whether what
+// readable reports whether anything that a signature needs is read here, and whether what
 // it requires can be: an entity that must show what only the fabric reports is
 // found there.
 func (f *Contrast) readable(sig *explain.Signature) bool {

@@ -81,7 +81,7 @@ type median struct {
 	seen int
 }
 
-// asked is a reading of an entity: several signatures ask for the same, to find
+// asked is a reading of an entity: several signatures need the same, to find
 // suspects and to measure them.
 type asked struct {
 	of int32

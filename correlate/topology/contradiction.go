@@ -19,7 +19,7 @@ const (
 	FaultTwoPeers        Fault = "two-peers"
 )
 
-// Contradiction is a statement that cannot hold beside the others or at all.
+// Contradiction is a statement that contradicts the others or itself.
 type Contradiction struct {
 	Fault  Fault
 	Entity telemetry.Entity // what they disagree about

@@ -13,7 +13,7 @@ const FromName = "name"
 // EdgeView is an edge in force, as people look at it.
 type EdgeView struct {
 	telemetry.Edge
-	Stale bool // nobody has renewed it for StaleAfter
+	Stale bool // it has not been renewed for StaleAfter
 }
 
 // Excerpt is a part of the graph for people. Its edges' attributes are shared
@@ -21,7 +21,7 @@ type EdgeView struct {
 type Excerpt struct {
 	Entities  []telemetry.Entity // in identity order
 	Edges     []EdgeView         // in order, each once
-	Truncated bool               // there are more than were asked for
+	Truncated bool               // there are more than were requested
 }
 
 // KindCount is how many entities of a kind there are.

@@ -65,7 +65,7 @@ type Graph struct {
 	scratch scratch
 }
 
-// worklist is what an Advance has still to settle. Everything in it is empty
+// worklist is what an Advance has still to update. Everything in it is empty
 // between Advances. A vertex's marks show on which of them it is.
 type worklist struct {
 	touched []int32 // all vertices with a mark

@@ -9,7 +9,7 @@ import (
 // ListQuery selects the entities of one kind, page by page.
 type ListQuery struct {
 	Kind   telemetry.Kind
-	Inside telemetry.Entity // zero: wherever they lie; else those directly in it
+	Inside telemetry.Entity // zero: wherever they are; else those directly in it
 	After  string           // a name: those that follow it; "" begins
 	Limit  int
 }

@@ -70,7 +70,7 @@ func (g *Graph) reaches(id, what int32) bool {
 	return false
 }
 
-// mayLoop reports whether the outer end of a containment could itself lie in
+// mayLoop reports whether the outer end of a containment could itself be contained in
 // the inner one, by any live statement and by any name. A site that nests more
 // than maxClimb containers is taken to loop, which only costs time.
 func (g *Graph) mayLoop(f *fact) bool {
@@ -89,7 +89,7 @@ func (g *Graph) mayLoop(f *fact) bool {
 	return false
 }
 
-// possible lists everything an entity could directly lie in.
+// possible lists everything an entity could be directly contained in.
 func (g *Graph) possible(e telemetry.Entity) []telemetry.Entity {
 	var out []telemetry.Entity
 	if id, ok := g.ids[e]; ok {

@@ -13,7 +13,7 @@ import (
 // on what it runs on. Numbers are -1 where they are not stated.
 type Placement struct {
 	On   telemetry.Entity // the gpu where known, else the node
-	Node telemetry.Entity // the node that On is or lies in; zero if in none
+	Node telemetry.Entity // the node that On is or is contained in; zero if in none
 	Who  telemetry.Entity // the rank, or the job if no rank entity is stated
 
 	Rank           int // attribute rank, else the last part of the rank's name

@@ -73,12 +73,12 @@ func (g *Graph) contentsOf(e telemetry.Entity, k telemetry.Kind) []telemetry.Ent
 
 func compareKind(e telemetry.Entity, k telemetry.Kind) int { return cmp.Compare(e.Kind, k) }
 
-// NICs returns the nics that lie directly in a node.
+// NICs returns the nics that are directly contained in a node.
 func (g *Graph) NICs(node telemetry.Entity) []telemetry.Entity {
 	return g.contentsOf(node, telemetry.NIC)
 }
 
-// GPUs returns the gpus that lie directly in a node.
+// GPUs returns the gpus that are directly contained in a node.
 func (g *Graph) GPUs(node telemetry.Entity) []telemetry.Entity {
 	return g.contentsOf(node, telemetry.GPU)
 }
@@ -175,7 +175,7 @@ func (g *Graph) Switches() []telemetry.Entity { return g.Entities(telemetry.Swit
 type Neighbour struct {
 	Relation telemetry.Relation
 	Entity   telemetry.Entity
-	Out      bool // the relation leads from the one asked for to Entity
+	Out      bool // the relation leads from the one requested to Entity
 }
 
 func (n Neighbour) compare(o Neighbour) int {

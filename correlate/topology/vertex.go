@@ -14,7 +14,7 @@ const none = int32(-1)
 type vertex struct {
 	entity   telemetry.Entity
 	facts    []int32 // every fact that names it, in any order
-	children []int32 // what lies in it; in order and exact once listed
+	children []int32 // what it contains; in order and exact once listed
 	contents []telemetry.Entity
 	outer    []int32 // further containers, of other kinds, inner first; usually none
 	more     *lists  // nil while all are empty
@@ -24,12 +24,12 @@ type vertex struct {
 	speed  float64
 
 	live      int32  // facts that hold now
-	contained int32  // vertices that lie in it
+	contained int32  // vertices that it contains
 	seen      uint32 // the last search that visited it
 	marks     mark
 	known     bool // shown by telemetry
 	stated    bool // known, or named by a live edge
-	visible   bool // stated, or something lies in it
+	visible   bool // stated, or it contains something
 	used      bool // false while the slot is free
 }
 
@@ -41,7 +41,7 @@ type lists struct {
 	placements         []Placement
 }
 
-// mark is what an Advance has still to settle for a vertex.
+// mark is what an Advance has still to update for a vertex.
 type mark uint16
 
 const (

@@ -37,7 +37,7 @@ type Switch struct {
 	ToSlot   int
 }
 
-// Closed is what closing a grid brought to light beside the values. It is
+// Closed is what closing a grid found in addition to the values. It is
 // valid until the next Close.
 type Closed struct {
 	Class    telemetry.LatenessClass

@@ -14,7 +14,7 @@
 // the grid that is due, in the order of time: a source that needs less than its
 // class's lateness is closed further (see wait). Instants of the same time are
 // merged series by series before they are looked at, and where two frames
-// contradict each other the larger word stands: so neither the order of arrival
+// contradict each other the larger word is kept: so neither the order of arrival
 // inside the wait nor batching nor repetition changes an answer (I2). Sources are
 // independent of each other, hence neither does the number of slices (I8).
 //

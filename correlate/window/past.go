@@ -7,7 +7,7 @@ import (
 )
 
 // past is the history of a block's evidence series: a ring of rows, one per
-// grid, NaN where nothing is known. Rows, not series, lie together, because
+// grid, NaN where nothing is known. Rows, not series, are contiguous, because
 // closing a grid writes one row and questions are few.
 type past struct {
 	rows  int

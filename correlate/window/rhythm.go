@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// oddToChange is how many odd intervals in a row change a measured cadence, so
+// oddToChange is how many deviating intervals in a row change a measured cadence, so
 // that a lost sample or two do not.
 const oddToChange = 5
 

@@ -15,8 +15,8 @@ const backAfter = 10
 type rival struct {
 	series telemetry.Series
 	slots  []int32          // most preferred first
-	since  []telemetry.Time // since when each has been heard without a break; never if it is silent
-	chosen int              // in slots; -1 before any was heard
+	since  []telemetry.Time // since when each has been receiving without a break; never if it is stale
+	chosen int              // in slots; -1 before any had data
 }
 
 // judged returns the slot to judge by; before any data is received the most
@@ -69,7 +69,7 @@ func (w *Window) cast(r *rival) {
 
 // elect decides, for the series that this class's closing can change, from
 // which source they are judged from the next grid on. The chosen one stays
-// until it has been silent for three cadences, or until one that is preferred
+// until it has had no data for three cadences, or until one that is preferred
 // to it has been back for backAfter of its own.
 func (w *Window) elect(class telemetry.LatenessClass) {
 	for _, r := range w.rivals {

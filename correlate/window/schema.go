@@ -54,7 +54,7 @@ type run struct {
 	stick  uint64  // a word from here on is a saturated counter's; 0 if it never is
 	word   telemetry.Column
 	id     int32 // of all runs, as they came
-	some   bool  // a sample of this run lies in the closed grid
+	some   bool  // a sample of this run is in the closed grid
 	full   bool  // one of every series does
 	rivals bool  // some of its series have another source too
 

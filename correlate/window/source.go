@@ -181,7 +181,7 @@ func (s *source) staleAfter(c *column, grid telemetry.Duration) telemetry.Durati
 	return staleAfter * s.cadence(c, grid)
 }
 
-// patience is the time without data after which the source is stale (see silent).
+// patience is the time without data after which the source is stale (see staleAfter).
 // It is zero where a stale source cannot be distinguished from a slow one: as long
 // as the cadence is not known, and for the steps of jobs, which come when they are
 // done.

@@ -235,7 +235,7 @@ func (w *Window) stateOf(s *source) SourceState {
 	return st
 }
 
-// spreads is how many median distances the clock of a source may be off beside
+// spreads is how many median distances the clock of a source may be off in addition to
 // its offset: three standard deviations of normal jitter.
 const spreads = 4.5
 

@@ -6,13 +6,13 @@ import "github.com/quintet-dc/quintet/telemetry"
 type SourceView struct {
 	ID         int // dense; it stays the source's, but is no identity (I4)
 	Name       telemetry.Source
-	Latest     telemetry.Time // of its samples, once Heard
+	Latest     telemetry.Time // of its samples, once HasData
 	Grid       telemetry.Time // the end of its last closed grid
 	Closed     bool           // it closed that grid in the last Close or CatchUp
 	HasData    bool
-	Fresh      bool               // a sample lies in the closed grid
+	Fresh      bool               // a sample is in the closed grid
 	Series     int                // how many it has stated
-	StaleAfter telemetry.Duration // after so long without a sample it is silent; 0 if that cannot be said
+	StaleAfter telemetry.Duration // after so long without a sample it is stale; 0 if that is not known
 	src        *source
 }
 
@@ -35,8 +35,8 @@ type RunView struct {
 	EvenAt     telemetry.Time
 	EvenFlag   Flag
 	EvenStep   uint32
-	StaleAfter telemetry.Duration // after so long without a sample a slot is silent; 0 if that cannot be said
-	Some       bool               // a sample of some slot lies in the closed grid
+	StaleAfter telemetry.Duration // after so long without a sample a slot is stale; 0 if that is not known
+	Some       bool               // a sample of some slot is in the closed grid
 	Full       bool               // one of every slot does
 	Rivals     bool               // some Shadow may be true
 }
@@ -68,7 +68,7 @@ func (v *RunView) Last(i int) (telemetry.Time, Flag, uint32) {
 	return v.At[i], v.Flag[i], v.Step[i]
 }
 
-// Runs calls f for every run of a source whose metric the catalogue wants
+// Runs calls f for every run of a source whose metric the catalogue requires
 // judged; the RunView is valid during the call.
 func (w *Window) Runs(v *SourceView, r *RunView, f func(*RunView)) {
 	begin := v.src.closed.Add(-w.cfg.Grid)

@@ -48,7 +48,7 @@ func (c Config) withDefaults() Config {
 // never is the time of what has not happened.
 const never = telemetry.Time(math.MinInt64)
 
-// staleAfter is how many cadences without a sample make a series silent.
+// staleAfter is how many cadences without a sample make a series stale.
 const staleAfter = 3
 
 // Window holds a site's series on the grid. It is not safe for concurrent

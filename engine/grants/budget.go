@@ -38,7 +38,7 @@ const (
 	// again.
 	edgesAgain = 256
 	// maxUnknown frames may wait for their schema, maxAhead events and edges for a
-	// time that is yet to come: aheadAtMost, for what cannot lie in the future.
+	// time that is yet to come: aheadAtMost, for what cannot be in the future.
 	maxUnknown, maxAhead = 4096, 4096
 	aheadAtMost          = telemetry.Duration(3600e9)
 	// frameAhead is how far ahead of its lateness the engine takes a frame.

@@ -268,7 +268,7 @@ type Standing struct {
 	Schemas int               `json:"schemas"`
 	Budget  Budget            `json:"budget"`
 	// New series of the last week, edges in force (where they are bounded) and bytes
-	// that wait for their grid, beside the budget.
+	// that wait for their grid, in addition to the budget.
 	Series  int `json:"series"`
 	Edges   int `json:"edges"`
 	Waiting int `json:"waiting_bytes"`

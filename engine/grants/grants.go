@@ -209,7 +209,7 @@ func (g *Grant) event(e *telemetry.Event) Reason {
 		if !g.may(Maintenance) {
 			return NoMaintenance
 		}
-		return "" // it covers whatever is to be worked on
+		return "" // it applies to everything that is processed
 	case len(g.Events) > 0 && !slices.Contains(g.Events, string(e.Name)):
 		return NoEvent
 	}
