@@ -24,9 +24,9 @@ type concurrentFault struct {
 }
 
 const (
-	// concurrentAgreed judgements in a row must name the same second root, besideUnsure
+	// concurrentAgreed judgements in a row must name the same second root, concurrentUnsure
 	// where the case is not sure of its first one, which that may turn out to be;
-	// besideAbsent must not for it to be over.
+	// concurrentAbsent must not for it to be over.
 	concurrentAgreed = 3
 	concurrentUnsure = 9
 	concurrentAbsent = 4

@@ -423,7 +423,7 @@ func (c *incidentCase) knows() int {
 }
 
 // together is the primary's incident with every member's job, described by the
-// member that comes first by speaksBefore.
+// member that comes first by ranksBefore.
 func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	all := e.members(lead)
 	speaker := lead

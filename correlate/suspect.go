@@ -15,7 +15,7 @@ const (
 	// not suspected.
 	leastWaiting = 0.02
 	// findingWeight is what a finding makes of an entity that shows nothing
-	// else, and jobSuspicion what a job is suspected of in any case.
+	// else, and jobWeight what a job is suspected of in any case.
 	findingWeight = 0.2
 	jobWeight     = 0.05
 	// firstWeight is the weight of being the first that failed or fell behind.

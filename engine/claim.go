@@ -36,7 +36,7 @@ type Claim struct {
 	Renews string `json:"renews,omitempty"`
 }
 
-// Limits of the content of Held; more is a mistake, and must not reach a sum.
+// Limits of the content of Incidents; more is a mistake, and must not reach a sum.
 const (
 	maxIncidentSeconds = 1e9
 	maxIncidentLoss    = 1e15

@@ -73,7 +73,7 @@ type splitter struct {
 }
 
 // take assigns a part the GPU-seconds of the given seconds, as far as any are left,
-// of which reported seconds were reported; it does nothing where seconds is negative.
+// of which that many seconds were reported; it does nothing where seconds is negative.
 func (s *splitter) take(p Part, seconds, told float64) {
 	if seconds < 0 {
 		return

@@ -11,7 +11,7 @@ const (
 	// fault is searched for.
 	partly = 0.6
 	// concurrentSure is the least confidence of the second answer among what is left,
-	// and besideDose what it explains at least.
+	// and concurrentExplained what it explains at least.
 	concurrentSure      = 0.8
 	concurrentExplained = 0.2
 )

@@ -54,7 +54,7 @@ func (j *Job) perStep(seconds float64) float64 {
 	return float64(seconds*j.past.usual().median) / j.gaps.usual().median
 }
 
-// stalledFor is for how many seconds at least a stalled job has stalledFor still: all the
+// stalledFor is for how many seconds at least a stalled job has been stopped: all the
 // time since the last report, except for the other steps of the next.
 func (j *Job) stalledFor(g telemetry.Time, usualStep float64) float64 {
 	others := max(0, j.gaps.usual().median-usualStep)

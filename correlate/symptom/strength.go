@@ -24,7 +24,7 @@ const (
 	// eventStrength is the strength of an event of a fault at an entity.
 	eventStrength = 9.0
 	// structureStrength is the strength of an entity that is over all the affected
-	// GPUs, where these are leastStanding or more.
+	// GPUs, where these are leastAffected or more.
 	structureStrength = 5.0
 	leastAffected     = 3
 	// strongest symptoms are listed, at most.

@@ -175,7 +175,7 @@ func (s *source) compact() {
 	s.bytes = s.bytes[:to]
 }
 
-// staleAfter returns how long after the last sample a column counts as staleAfter, at
+// staleAfter returns how long after the last sample a column counts as stale, at
 // the earliest: three cadences, and no less than three grids.
 func (s *source) staleAfter(c *column, grid telemetry.Duration) telemetry.Duration {
 	return staleAfter * s.cadence(c, grid)
