@@ -79,10 +79,10 @@ func (j *Job) idlePatience(u usual) float64 {
 	return min(idleQuiet, max(quiet, float64((float64(2*u.median)+float64(idleGrown*most))*float64(j.each()))))
 }
 
-// patience is how many usual steps, or usual times between reports where those
+// stallSteps is how many usual steps, or usual times between reports where those
 // are longer, may go by without one ending before the job is stalled. A late
 // report is as long as a slow step ten times over: two of them are enough.
-func (j *Job) patience() float64 {
+func (j *Job) stallSteps() float64 {
 	if j.sparse() {
 		return stallAfter - 1
 	}
@@ -117,7 +117,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		age = hung // it may be the first of its long steps
 	}
 	longest := j.longest(u)
-	overdue := age >= float64(j.patience()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
+	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
 	silent := j.noStepFor(g)
 	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length decides
@@ -255,7 +255,7 @@ func (j *Job) closeDegraded(g telemetry.Time, hung float64, s Senses) Change {
 	if h.State == Stalled && h.Overdue > 0 {
 		age = max(age, h.Overdue, j.stalledFor(g, u.median))
 	}
-	stalled := age >= float64(j.patience()*unit) && h.Since == 0
+	stalled := age >= float64(j.stallSteps()*unit) && h.Since == 0
 	if (stalled || age > u.median+float64(drift*u.spread)) && h.Since == 0 && (hung > 0 || !j.works(g, s)) {
 		h.Overdue = age
 	}

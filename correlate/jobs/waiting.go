@@ -55,7 +55,7 @@ func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 // one in this step, or longer than when one was last written.
 func (j *Job) hungTooLong(g telemetry.Time, hung float64) bool {
 	u := j.past.usual()
-	if hung == 0 || hung < float64(j.patience()*u.median) {
+	if hung == 0 || hung < float64(j.stallSteps()*u.median) {
 		return false
 	}
 	return j.waited.saved || j.savedAt != 0 && j.savedAt == j.good.Saved && g.Add(-seconds(hung)) >= j.savedAt

@@ -181,11 +181,11 @@ func (s *source) staleAfter(c *column, grid telemetry.Duration) telemetry.Durati
 	return staleAfter * s.cadence(c, grid)
 }
 
-// patience is the time without data after which the source is stale (see staleAfter).
+// staleTimeout is the time without data after which the source is stale (see staleAfter).
 // It is zero where a stale source cannot be distinguished from a slow one: as long
 // as the cadence is not known, and for the steps of jobs, which come when they are
 // done.
-func (s *source) patience(c *column, grid telemetry.Duration) telemetry.Duration {
+func (s *source) staleTimeout(c *column, grid telemetry.Duration) telemetry.Duration {
 	if c.op == opStep || c.rhythm.cadence == 0 && s.declared == 0 {
 		return 0
 	}

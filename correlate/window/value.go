@@ -225,7 +225,7 @@ func (w *Window) stateOf(s *source) SourceState {
 	patience := telemetry.Duration(0)
 	for _, c := range s.columns {
 		st.Cadence = min(st.Cadence, s.cadence(c, w.cfg.Grid))
-		if d := s.patience(c, w.cfg.Grid); d > 0 && (patience == 0 || d < patience) {
+		if d := s.staleTimeout(c, w.cfg.Grid); d > 0 && (patience == 0 || d < patience) {
 			patience = d
 		}
 	}

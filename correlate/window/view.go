@@ -53,7 +53,7 @@ func (w *Window) View(class telemetry.LatenessClass, i int) SourceView {
 		return v
 	}
 	for _, c := range s.columns {
-		if d := s.patience(c, w.cfg.Grid); d > 0 && (v.StaleAfter == 0 || d < v.StaleAfter) {
+		if d := s.staleTimeout(c, w.cfg.Grid); d > 0 && (v.StaleAfter == 0 || d < v.StaleAfter) {
 			v.StaleAfter = d
 		}
 	}
@@ -88,7 +88,7 @@ func (w *Window) fillView(v *RunView, b *block, r *run, begin telemetry.Time) {
 	v.Value, v.Flag, v.At = w.val[lo:hi], w.flag[lo:hi], w.at[lo:hi]
 	v.Step, v.Shadow = w.step[lo:hi], w.shadow[lo:hi]
 	v.Even, v.EvenAt, v.EvenFlag, v.EvenStep = r.even, r.at, r.flag, r.step
-	v.StaleAfter = b.source.patience(r.column, w.cfg.Grid)
+	v.StaleAfter = b.source.staleTimeout(r.column, w.cfg.Grid)
 	v.Some, v.Full, v.Rivals = r.some, r.full, r.rivals
 }
 

@@ -84,5 +84,5 @@ func firing(a api) {
 func TestAlertsOfRules(t *testing.T) {
 	alive := live(t)
 	firing(alive)
-	scenarios(t, browsertest.Scenario{Name: "alertsOfRules", URL: newSite(t, alive).URL}, browsertest.Scenario{Name: "alertsNotHeard", URL: newSite(t, alive).URL})
+	scenarios(t, browsertest.Scenario{Name: "alertsOfRules", URL: newSite(t, alive).URL}, browsertest.Scenario{Name: "alertsUnreachable", URL: newSite(t, alive).URL})
 }

@@ -84,7 +84,7 @@ func outcome(seed uint64, severity cases.Severity, loss float64, said telemetry.
 	o := cases.Outcome{Case: cases.Case{Class: "gpu-slow", Severity: severity, GPUs: 64, Seed: seed}, Loss: loss, Cadence: 1}
 	o.Score = score.Case{Dir: o.Case.Name(), Class: "gpu-slow", Start: second, End: 600 * second, Truth: score.Truth{Class: "gpu-slow", Faults: []score.Fault{{
 		Signature: "gpu-slow", Entity: root, Domain: telemetry.Computing, Expect: score.ExpectIncident, Onset: 300 * second, End: 500 * second,
-		Hurt: 304 * second, Jobs: []telemetry.Entity{job}, Slowdown: 1 + loss}}}}
+		Degraded: 304 * second, Jobs: []telemetry.Entity{job}, Slowdown: 1 + loss}}}}
 	for i := range 100 {
 		o.Score.Steps = append(o.Score.Steps, score.Step{Job: job, End: telemetry.Time(4*i+4) * second, Seconds: 4})
 	}

@@ -21,11 +21,11 @@ const (
 
 // Build is a case made ready to be played.
 type Build struct {
-	Case   Case
-	Faults []fault.Fault // none of a healthy run
-	Kinds  []*fault.Kind // of each
-	Hurt   []int         // of each, the number of the job that it is meant to hurt
-	Until  int           // seconds, when the run ends
+	Case     Case
+	Faults   []fault.Fault // none of a healthy run
+	Kinds    []*fault.Kind // of each
+	Degrades []int         // of each, the number of the job that it is meant to hurt
+	Until    int           // seconds, when the run ends
 
 	stage   stage
 	scene   *fault.Scene
@@ -99,7 +99,7 @@ func (m *maker) on(b *Build, s stage, k *fault.Kind) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("case %s: %w", b.Case.Name(), err)
 	}
-	b.stage, b.scene, b.Faults, b.Kinds, b.Hurt = s, s.scene(w, sent), nil, nil, nil
+	b.stage, b.scene, b.Faults, b.Kinds, b.Degrades = s, s.scene(w, sent), nil, nil, nil
 	if !b.place(k, "first", -1) {
 		return false, nil
 	}
@@ -110,7 +110,7 @@ func (m *maker) on(b *Build, s stage, k *fault.Kind) (bool, error) {
 	if other == nil {
 		return false, fmt.Errorf("case %s: no kind of fault is called %q", b.Case.Name(), b.Case.Second)
 	}
-	return b.place(other, "second", b.Hurt[0]), nil
+	return b.place(other, "second", b.Degrades[0]), nil
 }
 
 // place draws which job a fault degrades and where it is injected. Two faults of
@@ -145,7 +145,7 @@ func (b *Build) place(k *fault.Kind, which string, besides int) bool {
 	if k.Loud == 0 && k.Quiet == 0 {
 		f.Severity = 1
 	}
-	b.Faults, b.Kinds, b.Hurt = append(b.Faults, f), append(b.Kinds, k), append(b.Hurt, job)
+	b.Faults, b.Kinds, b.Degrades = append(b.Faults, f), append(b.Kinds, k), append(b.Degrades, job)
 	return true
 }
 

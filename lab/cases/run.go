@@ -240,7 +240,7 @@ func (b *Build) jobs() map[string]bool {
 		return nodes
 	}
 	names := b.stage.world().Names
-	for _, j := range b.Hurt {
+	for _, j := range b.Degrades {
 		for _, n := range b.scene.Jobs[j].Nodes {
 			nodes[names.Entity(site.NodeName(n)).Name] = true
 		}

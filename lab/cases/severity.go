@@ -31,7 +31,7 @@ func (m *maker) tune(ctx context.Context, b *Build) error {
 // only is a build with one of its faults, which it shares.
 func (b *Build) only(i int) *Build {
 	one := *b
-	one.Faults, one.Kinds, one.Hurt = b.Faults[i:i+1], b.Kinds[i:i+1], b.Hurt[i:i+1]
+	one.Faults, one.Kinds, one.Degrades = b.Faults[i:i+1], b.Kinds[i:i+1], b.Degrades[i:i+1]
 	return &one
 }
 

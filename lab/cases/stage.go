@@ -93,7 +93,7 @@ func (s stage) others() []stage {
 // config is the world of a stage.
 func (s stage) config() world.Config {
 	c := world.Drawn(s.gpus, s.seed, s.world())
-	c.Air, c.InfiniBand, c.Adaptive, c.ChangesTold = s.air, s.infiniBand, s.adaptive, s.seed%2 == 0
+	c.Air, c.InfiniBand, c.Adaptive, c.ChangesReported = s.air, s.infiniBand, s.adaptive, s.seed%2 == 0
 	if s.rails {
 		c.Site.Wiring = site.Rails
 	}

@@ -12,12 +12,12 @@ import (
 
 // harm is what a fault did to a job, against the same run without it.
 type harm struct {
-	job     telemetry.Entity
-	loss    float64 // seconds per step above the counterfactual since the first hurt one, a share of it
-	excess  float64 // the same in seconds
-	hurt    float64 // seconds: end of the first step 2 % over its counterfactual
-	stopped bool    // it stood still or failed
-	steps   int     // since the first hurt one, as far as they overlap the fault
+	job      telemetry.Entity
+	loss     float64 // seconds per step above the counterfactual since the first hurt one, a share of it
+	excess   float64 // the same in seconds
+	degraded float64 // seconds: end of the first step 2 % over its counterfactual
+	stopped  bool    // it stood still or failed
+	steps    int     // since the first hurt one, as far as they overlap the fault
 }
 
 const (
@@ -42,10 +42,10 @@ func compare(with, without *track, onset, end float64) harm {
 		if !ok || s.end <= onset || s.end-s.seconds >= end || with.failed > 0 && s.end > with.failed {
 			continue
 		}
-		if h.hurt == 0 && s.seconds >= felt*c.seconds {
-			h.hurt = s.end
+		if h.degraded == 0 && s.seconds >= felt*c.seconds {
+			h.degraded = s.end
 		}
-		if h.hurt > 0 {
+		if h.degraded > 0 {
 			h.steps++
 			own, counter = own+s.seconds, counter+c.seconds
 		}
@@ -80,13 +80,13 @@ func (h *harm) stalled(with, without *track, onset, end float64) {
 		return
 	}
 	h.stopped, h.loss = true, standsStill
-	if h.hurt > 0 && h.hurt <= at {
+	if h.degraded > 0 && h.degraded <= at {
 		return
 	}
-	h.hurt = max(at, onset)
+	h.degraded = max(at, onset)
 	for _, s := range without.steps {
-		if s.end > h.hurt {
-			h.hurt = s.end
+		if s.end > h.degraded {
+			h.degraded = s.end
 			break
 		}
 	}
@@ -112,8 +112,8 @@ func compareServed(with, without *track, onset, end float64) harm {
 		}
 		n++
 		worst[0], worst[1] = worst[0]+min(ttft, 100)-1, worst[1]+min(itl, 100)-1
-		if h.hurt == 0 && max(ttft, itl) >= 1.1 {
-			h.hurt = float64(s + 1)
+		if h.degraded == 0 && max(ttft, itl) >= 1.1 {
+			h.degraded = float64(s + 1)
 		}
 	}
 	if n > 0 {
@@ -122,8 +122,8 @@ func compareServed(with, without *track, onset, end float64) harm {
 	return h
 }
 
-// hurts reports whether a job of a stage is degraded.
-func (h *harm) hurts(serving bool, s stage) bool {
+// degrades reports whether a job of a stage is degraded.
+func (h *harm) degrades(serving bool, s stage) bool {
 	switch {
 	case serving:
 		return h.loss >= feltServ-1
@@ -143,7 +143,7 @@ func (b *Build) harms(with *history, i int) []harm {
 	}
 	for k := range with.jobs {
 		h := compare(&with.jobs[k], &b.healthy.jobs[k], f.Onset, f.End)
-		if h.hurts(b.scene.Jobs[k].Serving, b.stage) {
+		if h.degrades(b.scene.Jobs[k].Serving, b.stage) {
 			out = append(out, h)
 		}
 	}
@@ -190,7 +190,7 @@ func (b *Build) fault(i int, with *history) score.Fault {
 		out.Jobs = append(out.Jobs, h.job)
 	}
 	first := &harms[0]
-	out.Hurt, out.StepsInFault = at(first.hurt), first.steps
+	out.Degraded, out.StepsInFault = at(first.degraded), first.steps
 	if before := b.before(first.job, f.Onset); before > 0 && !first.stopped {
 		out.Slowdown = 1 + first.excess/before
 	}
@@ -199,7 +199,7 @@ func (b *Build) fault(i int, with *history) score.Fault {
 
 // concerned are the jobs that a fault without a degraded job is about.
 func (b *Build) concerned(i int) []telemetry.Entity {
-	return []telemetry.Entity{{Kind: telemetry.Job, Name: b.scene.Jobs[b.Hurt[i]].Name}}
+	return []telemetry.Entity{{Kind: telemetry.Job, Name: b.scene.Jobs[b.Degrades[i]].Name}}
 }
 
 // before is the mean of a job's steps that ended by the onset, as the judge

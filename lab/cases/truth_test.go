@@ -38,10 +38,10 @@ func TestLossIsTheExcessOverTheSameSteps(t *testing.T) {
 	without := run(repeated(30, 4)...)
 	with := run(append(repeated(10, 4), repeated(10, 5)...)...)
 	h := compare(with, without, 40, 90)
-	if h.steps != 10 || math.Abs(h.loss-0.25) > 1e-12 || math.Abs(h.excess-1) > 1e-12 || h.hurt != 45 || h.stopped {
+	if h.steps != 10 || math.Abs(h.loss-0.25) > 1e-12 || math.Abs(h.excess-1) > 1e-12 || h.degraded != 45 || h.stopped {
 		t.Errorf("%+v; want 10 steps a quarter longer, hurt at 45 s", h)
 	}
-	if h := compare(without, without, 40, 90); h.hurts(false, stage{}) || h.hurt != 0 {
+	if h := compare(without, without, 40, 90); h.degrades(false, stage{}) || h.degraded != 0 {
 		t.Errorf("a run against itself: %+v", h)
 	}
 }
@@ -51,7 +51,7 @@ func TestLossIsTheExcessOverTheSameSteps(t *testing.T) {
 func TestStepsBeforeTheHurtAreNoLoss(t *testing.T) {
 	without := run(repeated(40, 4)...)
 	with := run(append(repeated(20, 4), repeated(10, 6)...)...)
-	if h := compare(with, without, 40, 140); h.steps != 10 || h.loss != 0.5 || h.hurt != 86 {
+	if h := compare(with, without, 40, 140); h.steps != 10 || h.loss != 0.5 || h.degraded != 86 {
 		t.Errorf("%+v; want 10 steps half as long again from 86 s on", h)
 	}
 }
@@ -59,7 +59,7 @@ func TestStepsBeforeTheHurtAreNoLoss(t *testing.T) {
 // TestAJobThatEndsNoStepStandsStill: it is degraded from when the step was due.
 func TestAJobThatEndsNoStepStandsStill(t *testing.T) {
 	without := run(repeated(40, 4)...)
-	if h := compare(run(repeated(10, 4)...), without, 41, 120); !h.stopped || h.hurt != 44 || h.loss != standsStill {
+	if h := compare(run(repeated(10, 4)...), without, 41, 120); !h.stopped || h.degraded != 44 || h.loss != standsStill {
 		t.Errorf("%+v; want it to stand still, hurt at 44 s", h)
 	}
 	if h := compare(run(repeated(28, 4)...), without, 41, 120); h.stopped {
@@ -82,7 +82,7 @@ func TestServingIsComparedByTheSecond(t *testing.T) {
 		}
 		with.served = append(with.served, x)
 	}
-	if h := compare(with, without, 20, 40); math.Abs(h.loss-0.25) > 1e-6 || h.hurt != 31 || !h.hurts(true, stage{}) {
+	if h := compare(with, without, 20, 40); math.Abs(h.loss-0.25) > 1e-6 || h.degraded != 31 || !h.degrades(true, stage{}) {
 		t.Errorf("%+v; want half as slow again for half of the time, hurt from second 30", h)
 	}
 }
@@ -147,7 +147,7 @@ func TestSeveritiesLieInTheirBands(t *testing.T) {
 			if x := worst(b.harms(h, 0)); x < low || x > high {
 				t.Errorf("%s %s costs %.3f, want %.2f to %.2f", class, s, x, low, high)
 			}
-			if f.Hurt <= f.Onset || f.Hurt >= f.End || len(f.Jobs) == 0 || f.StepsInFault < slowSteps-2 || f.Slowdown < 1+low/2 {
+			if f.Degraded <= f.Onset || f.Degraded >= f.End || len(f.Jobs) == 0 || f.StepsInFault < slowSteps-2 || f.Slowdown < 1+low/2 {
 				t.Errorf("%s %s: %+v", class, s, f)
 			}
 		}
@@ -184,12 +184,12 @@ func TestTheTruthIsTheFaultsOwn(t *testing.T) {
 	if f.Signature != "node-down" || f.Entity != b.Faults[0].Entity || f.Domain != telemetry.Computing || f.Expect != score.ExpectIncident {
 		t.Errorf("%+v", f)
 	}
-	if f.Slowdown != 0 || f.Hurt.Sub(f.Onset).Seconds() > 15 {
-		t.Errorf("a dead node's job: slowdown %v, hurt %v after the onset", f.Slowdown, f.Hurt.Sub(f.Onset))
+	if f.Slowdown != 0 || f.Degraded.Sub(f.Onset).Seconds() > 15 {
+		t.Errorf("a dead node's job: slowdown %v, hurt %v after the onset", f.Slowdown, f.Degraded.Sub(f.Onset))
 	}
 	benign := built(t, Case{Class: "job-stop", GPUs: 64, Seed: 1})
 	_, h = played(t, benign, benign.Until)
-	if f := benign.truth(h).Faults[0]; f.Expect != score.ExpectBenign || f.Hurt != 0 {
+	if f := benign.truth(h).Faults[0]; f.Expect != score.ExpectBenign || f.Degraded != 0 {
 		t.Errorf("a job that ends: %+v", f)
 	}
 }
@@ -208,8 +208,8 @@ func TestTwoFaultsAreToldApart(t *testing.T) {
 		one.alone = nil
 		_, alone := played(t, one, b.Until)
 		want := one.truth(alone).Faults[0]
-		if got := truth.Faults[i]; got.Slowdown != want.Slowdown || got.Hurt != want.Hurt || len(got.Jobs) != len(want.Jobs) {
-			t.Errorf("fault %d: slowdown %v, hurt %v, %d jobs; alone %v, %v, %d", i, got.Slowdown, got.Hurt, len(got.Jobs), want.Slowdown, want.Hurt, len(want.Jobs))
+		if got := truth.Faults[i]; got.Slowdown != want.Slowdown || got.Degraded != want.Degraded || len(got.Jobs) != len(want.Jobs) {
+			t.Errorf("fault %d: slowdown %v, hurt %v, %d jobs; alone %v, %v, %d", i, got.Slowdown, got.Degraded, len(got.Jobs), want.Slowdown, want.Degraded, len(want.Jobs))
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Fault struct {
 	Expect           string   `json:"expect"`
 	Onset            int64    `json:"onset_ns"`
 	End              int64    `json:"end_ns"`
-	Hurt             int64    `json:"hurt_ns,omitempty"`
+	Degraded         int64    `json:"hurt_ns,omitempty"`
 	Jobs             []string `json:"jobs,omitempty"`
 	Slowdown         float64  `json:"slowdown,omitempty"`
 }
@@ -249,7 +249,7 @@ func (p *plan) truth(s *strike, loss damage) Truth {
 		f.Expect = "incident"
 	}
 	if len(loss.jobs) > 0 && !math.IsInf(loss.hurt, 1) {
-		f.Hurt = p.nanos(max(loss.hurt, s.onset))
+		f.Degraded = p.nanos(max(loss.hurt, s.onset))
 	}
 	if !loss.stalled && loss.slowdown > 1 {
 		f.Slowdown = math.Round(1e4*loss.slowdown) / 1e4

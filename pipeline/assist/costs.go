@@ -32,15 +32,15 @@ type jobWindowIn struct {
 }
 
 // cost asks one of the questions on costs.
-func (t *tools) cost(ctx context.Context, what, window, job string, words func(map[string]any) string) (*told, error) {
+func (t *tools) cost(ctx context.Context, what, window, job string, words func(map[string]any) string) (*result, error) {
 	var got map[string]any
 	if err := t.get(ctx, "/api/v1/"+what, parameters("window", window, "job", job), &got); err != nil {
 		return nil, err
 	}
-	return &told{text: words(got), data: got, tick: t.tick(ctx), page: "/"}, nil
+	return &result{text: words(got), data: got, tick: t.tick(ctx), page: "/"}, nil
 }
 
-func (t *tools) getLosses(ctx context.Context, in jobWindowIn) (*told, error) {
+func (t *tools) getLosses(ctx context.Context, in jobWindowIn) (*result, error) {
 	return t.cost(ctx, "losses", in.Window, in.Job, func(got map[string]any) string {
 		s := fmt.Sprintf("%s GPU-seconds lost of %s that there were, from %v to %v.", number(got["gpu_seconds_lost"]), number(got["available_gpu_seconds"]), got["from"], got["to"])
 		if causes, _ := got["causes"].([]any); len(causes) > 0 {
@@ -52,7 +52,7 @@ func (t *tools) getLosses(ctx context.Context, in jobWindowIn) (*told, error) {
 	})
 }
 
-func (t *tools) getBudget(ctx context.Context, in jobWindowIn) (*told, error) {
+func (t *tools) getBudget(ctx context.Context, in jobWindowIn) (*result, error) {
 	return t.cost(ctx, "budget", in.Window, in.Job, func(got map[string]any) string {
 		fleet, _ := got["fleet"].(map[string]any)
 		achieved, _ := fleet["achieved"].(map[string]any)
@@ -60,13 +60,13 @@ func (t *tools) getBudget(ctx context.Context, in jobWindowIn) (*told, error) {
 	})
 }
 
-func (t *tools) getCoupling(ctx context.Context, in windowIn) (*told, error) {
+func (t *tools) getCoupling(ctx context.Context, in windowIn) (*result, error) {
 	return t.cost(ctx, "coupling", in.Window, "", func(got map[string]any) string {
 		return fmt.Sprintf("%s GPU-seconds lost, from %v to %v. Row and column i are domains[i].", number(got["gpu_seconds_lost"]), got["from"], got["to"])
 	})
 }
 
-func (t *tools) getBottlenecks(ctx context.Context, in windowIn) (*told, error) {
+func (t *tools) getBottlenecks(ctx context.Context, in windowIn) (*result, error) {
 	return t.cost(ctx, "bottlenecks", in.Window, "", func(got map[string]any) string {
 		b, _ := got["bottlenecks"].(map[string]any)
 		s := "Of all jobs:"

@@ -57,7 +57,7 @@ type curve struct {
 	Points [][2]*float64 `json:"points"`
 }
 
-func (t *tools) getEvidence(ctx context.Context, in evidenceIn) (*told, error) {
+func (t *tools) getEvidence(ctx context.Context, in evidenceIn) (*result, error) {
 	in.Points = cmp.Or(in.Points, usualPoints)
 	if in.Points < 2 || in.Points > maxPoints {
 		return nil, fmt.Errorf("points: %d: want 2 to %d", in.Points, maxPoints)
@@ -70,7 +70,7 @@ func (t *tools) getEvidence(ctx context.Context, in evidenceIn) (*told, error) {
 	if err := t.incident(ctx, in.ID, "/curves", &p); err != nil {
 		return nil, err
 	}
-	out := &told{tick: t.tick(ctx), page: pageOf(in.ID), from: p.From, to: p.To}
+	out := &result{tick: t.tick(ctx), page: pageOf(in.ID), from: p.From, to: p.To}
 	curves := []curve{}
 	entities, thinned := map[string]bool{}, false
 	for _, c := range p.Curves {

@@ -17,13 +17,13 @@ import (
 const MaxAnswer = 24 << 10
 
 const (
-	maxCited   = 64
-	maxText    = 2000 // bytes of one string
-	maxCutTold = 16
+	maxCited    = 64
+	maxText     = 2000 // bytes of one string
+	maxCutNamed = 16
 )
 
-// told is a tool's result, before it is cut to size.
-type told struct {
+// result is a tool's result, before it is cut to size.
+type result struct {
 	text string // one or two sentences
 	data any
 	tick string // the log's time as of which it is said; empty where unknown
@@ -55,7 +55,7 @@ type Cites struct {
 
 // fit cuts an answer to size and finds what it cites. It is the same for the
 // same facts.
-func (t *told) fit() (*Answer, error) {
+func (t *result) fit() (*Answer, error) {
 	out := &Answer{Tick: t.tick, Page: t.page}
 	whole, err := t.plain()
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *told) fit() (*Answer, error) {
 
 // plain returns the data of the result as generic JSON values, shortened by the
 // tool itself if it is too long.
-func (t *told) plain() (any, error) {
+func (t *result) plain() (any, error) {
 	b, err := encode(t.data)
 	for err == nil && len(b) > MaxAnswer*3/4 && t.shrink != nil && t.shrink() {
 		b, err = encode(t.data)
@@ -103,9 +103,9 @@ func encode(v any) ([]byte, error) {
 
 // shorten keeps the list of cuts itself short.
 func shorten(cut []string) []string {
-	if len(cut) > maxCutTold {
-		rest := len(cut) - maxCutTold
-		cut = append(cut[:maxCutTold:maxCutTold], fmt.Sprintf("and %d more places", rest))
+	if len(cut) > maxCutNamed {
+		rest := len(cut) - maxCutNamed
+		cut = append(cut[:maxCutNamed:maxCutNamed], fmt.Sprintf("and %d more places", rest))
 	}
 	return cut
 }
@@ -169,7 +169,7 @@ func join(path, k string) string {
 }
 
 // cites collects the entities and times in data.
-func (t *told) cites(data any) Cites {
+func (t *result) cites(data any) Cites {
 	w := walker{seen: map[string]bool{}}
 	w.walk(data)
 	out := Cites{Entities: w.entities}

@@ -55,18 +55,18 @@ type listed struct {
 	Domain     telemetry.Domain   `json:"domain"`
 	Signature  string             `json:"signature"`
 	Confidence float64            `json:"confidence"`
-	Jobs       []hurt             `json:"jobs"`
+	Jobs       []degradedJob      `json:"jobs"`
 }
 
-// hurt is a degraded job of an incident.
-type hurt struct {
+// degradedJob is a degraded job of an incident.
+type degradedJob struct {
 	Job            telemetry.Entity `json:"job"`
 	State          string           `json:"state"`
 	Slowdown       *float64         `json:"slowdown"`
 	GPUSecondsLost float64          `json:"gpu_seconds_lost"`
 }
 
-func (t *tools) listIncidents(ctx context.Context, in listIncidentsIn) (*told, error) {
+func (t *tools) listIncidents(ctx context.Context, in listIncidentsIn) (*result, error) {
 	in.Limit = cmp.Or(in.Limit, usualListed)
 	if in.Limit < 1 || in.Limit > maxListed {
 		return nil, fmt.Errorf("limit: %d: want 1 to %d", in.Limit, maxListed)
@@ -85,14 +85,14 @@ func (t *tools) listIncidents(ctx context.Context, in listIncidentsIn) (*told, e
 		if x.Kind == explain.KindRisk {
 			risks++
 		}
-		row := listed{x.ID, x.State, x.Kind, x.Severity, x.Title, x.Opened, x.Resolved, x.Onset, x.Root.Entity, x.Root.Domain, x.Root.Signature, x.Root.Confidence, []hurt{}}
+		row := listed{x.ID, x.State, x.Kind, x.Severity, x.Title, x.Opened, x.Resolved, x.Onset, x.Root.Entity, x.Root.Domain, x.Root.Signature, x.Root.Confidence, []degradedJob{}}
 		for _, j := range x.Impact.Jobs {
-			row.Jobs = append(row.Jobs, hurt{j.Job, j.State, j.Slowdown, j.GPUSecondsLost})
+			row.Jobs = append(row.Jobs, degradedJob{j.Job, j.State, j.Slowdown, j.GPUSecondsLost})
 			lost += j.GPUSecondsLost
 		}
 		rows = append(rows, row)
 	}
-	out := &told{tick: t.tick(ctx), page: "/", text: listWords(in.State, len(rows)-risks, risks, lost)}
+	out := &result{tick: t.tick(ctx), page: "/", text: listWords(in.State, len(rows)-risks, risks, lost)}
 	if len(rows) > 0 {
 		out.text += " The newest: " + rows[0].Title
 	}
@@ -146,7 +146,7 @@ func (t *tools) incident(ctx context.Context, id, more string, into any) error {
 	return err
 }
 
-func (t *tools) getIncident(ctx context.Context, in incidentIn) (*told, error) {
+func (t *tools) getIncident(ctx context.Context, in incidentIn) (*result, error) {
 	var whole json.RawMessage
 	if err := t.incident(ctx, in.ID, "", &whole); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (t *tools) getIncident(ctx context.Context, in incidentIn) (*told, error) {
 	if err := t.incident(ctx, in.ID, "/notes", &notes); err != nil {
 		return nil, err
 	}
-	return &told{text: incidentWords(&x), tick: t.tick(ctx), page: pageOf(in.ID),
+	return &result{text: incidentWords(&x), tick: t.tick(ctx), page: pageOf(in.ID),
 		data: map[string]any{"incident": whole, "notes": notes}}, nil
 }
 

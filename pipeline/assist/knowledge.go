@@ -23,7 +23,7 @@ type signaturesIn struct {
 	Domain string `json:"domain,omitempty" jsonschema:"only those of this domain: software, computing, network, power or cooling"`
 }
 
-func (t *tools) listSignatures(_ context.Context, in signaturesIn) (*told, error) {
+func (t *tools) listSignatures(_ context.Context, in signaturesIn) (*result, error) {
 	if in.Name != "" {
 		return t.signature(in.Name)
 	}
@@ -38,10 +38,10 @@ func (t *tools) listSignatures(_ context.Context, in signaturesIn) (*told, error
 	if len(rows) == 0 && in.Domain != "" {
 		return nil, fmt.Errorf("domain: %.40q: want software, computing, network, power or cooling", in.Domain)
 	}
-	return &told{text: plural(len(rows), "signature") + "; name gives one whole.", data: map[string]any{"signatures": rows}}, nil
+	return &result{text: plural(len(rows), "signature") + "; name gives one whole.", data: map[string]any{"signatures": rows}}, nil
 }
 
-func (t *tools) signature(name string) (*told, error) {
+func (t *tools) signature(name string) (*result, error) {
 	i := slices.IndexFunc(t.cfg.Signatures, func(s explain.Signature) bool { return s.Name == name })
 	if i < 0 {
 		var all []string
@@ -66,7 +66,7 @@ func (t *tools) signature(name string) (*told, error) {
 	for _, a := range s.Actions {
 		actions = append(actions, map[string]any{"kind": a.Kind, "target": a.Target, "text": a.Text})
 	}
-	return &told{text: s.Name + ": " + firstSentence(s.Doc), data: map[string]any{"name": s.Name, "domain": s.Domain, "is": s.Expect, "roots": s.Roots,
+	return &result{text: s.Name + ": " + firstSentence(s.Doc), data: map[string]any{"name": s.Name, "domain": s.Domain, "is": s.Expect, "roots": s.Roots,
 		"looks_like": alike(s), "needs": needs, "features": features, "actions": actions, "what": s.Doc}}, nil
 }
 

@@ -36,13 +36,13 @@ type queryIn struct {
 	Step  string `json:"step,omitempty" jsonschema:"for a range: such as 30s; default: about 30 points; at most 120"`
 }
 
-func (t *tools) queryMetrics(ctx context.Context, in queryIn) (*told, error) {
+func (t *tools) queryMetrics(ctx context.Context, in queryIn) (*result, error) {
 	if in.Query == "" || len(in.Query) > maxQuery {
 		return nil, fmt.Errorf("query: want PromQL of at most %d bytes", maxQuery)
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryPatience)
 	defer cancel()
-	out := &told{tick: t.tick(ctx)}
+	out := &result{tick: t.tick(ctx)}
 	path, q, err := in.question(out.tick)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ type answerOf struct {
 	Confidence float64 `json:"confidence"`
 }
 
-func (t *tools) replayIncident(ctx context.Context, in replayIn) (*told, error) {
+func (t *tools) replayIncident(ctx context.Context, in replayIn) (*result, error) {
 	if t.cfg.Replay == nil {
 		return nil, errors.New("this server cannot replay")
 	}
@@ -216,7 +216,7 @@ func jobs(x *explain.Incident) string {
 }
 
 // compared returns the result of a comparison.
-func (t *tools) compared(ctx context.Context, in replayIn, got *Replayed, outcomes []outcome) (*told, error) {
+func (t *tools) compared(ctx context.Context, in replayIn, got *Replayed, outcomes []outcome) (*result, error) {
 	same := 0
 	for _, o := range outcomes {
 		if o.Same {
@@ -231,7 +231,7 @@ func (t *tools) compared(ctx context.Context, in replayIn, got *Replayed, outcom
 	if in.ID != "" && len(outcomes) == 1 {
 		text = fmt.Sprintf("Replayed from %s to %s: %s. %s", got.From, got.To, map[bool]string{true: "the answer is the same", false: "the answer differs"}[outcomes[0].Same], how)
 	}
-	out := &told{text: text, tick: t.tick(ctx), from: got.From, to: got.To,
+	out := &result{text: text, tick: t.tick(ctx), from: got.From, to: got.To,
 		data: map[string]any{"same": same == len(outcomes), "incidents": outcomes, "from": got.From, "to": got.To, "warm": got.Warm,
 			"engine": got.Engine, "rules": got.Rules, "warnings": got.Warnings}}
 	if in.ID != "" {

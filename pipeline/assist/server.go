@@ -103,7 +103,7 @@ type tool struct {
 
 // add adds a tool. Beyond the schema of its arguments it declares that the tool is
 // read-only.
-func add[In any](s *mcp.Server, what tool, answer func(ctx context.Context, in In) (*told, error)) {
+func add[In any](s *mcp.Server, what tool, answer func(ctx context.Context, in In) (*result, error)) {
 	no := false
 	t := &mcp.Tool{Name: what.name, Title: what.title, Description: what.text, Annotations: &mcp.ToolAnnotations{
 		Title: what.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}}

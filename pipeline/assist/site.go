@@ -55,7 +55,7 @@ func (j job) MarshalJSON() ([]byte, error) { return json.Marshal(j.whole) }
 // graveFirst is the order in which states are listed.
 const graveFirst = "failed stalled restarted slow new healthy ended"
 
-func (t *tools) listJobs(ctx context.Context, in listJobsIn) (*told, error) {
+func (t *tools) listJobs(ctx context.Context, in listJobsIn) (*result, error) {
 	var got struct {
 		Jobs  []job           `json:"jobs"`
 		Fleet json.RawMessage `json:"fleet"`
@@ -86,7 +86,7 @@ func (t *tools) listJobs(ctx context.Context, in listJobsIn) (*told, error) {
 	if len(words) > 0 {
 		text += ": of all, " + strings.Join(words, ", ")
 	}
-	return &told{text: text + ".", tick: t.tick(ctx), page: "/jobs", data: map[string]any{"jobs": jobs, "fleet": got.Fleet}}, nil
+	return &result{text: text + ".", tick: t.tick(ctx), page: "/jobs", data: map[string]any{"jobs": jobs, "fleet": got.Fleet}}, nil
 }
 
 type topologyIn struct {
@@ -105,7 +105,7 @@ type edge struct {
 	Stale    bool              `json:"stale"`
 }
 
-func (t *tools) getTopology(ctx context.Context, in topologyIn) (*told, error) {
+func (t *tools) getTopology(ctx context.Context, in topologyIn) (*result, error) {
 	in.Hops = cmp.Or(in.Hops, 1)
 	if in.Hops < 1 || in.Hops > 4 {
 		return nil, fmt.Errorf("hops: %d: want 1 to 4", in.Hops)
@@ -130,7 +130,7 @@ func (t *tools) getTopology(ctx context.Context, in topologyIn) (*told, error) {
 	if err := t.get(ctx, "/api/v1/topology", q, &got); err != nil {
 		return nil, err
 	}
-	out := &told{}
+	out := &result{}
 	if got.Tick != nil {
 		out.tick = *got.Tick
 	}
@@ -175,7 +175,7 @@ type source struct {
 	Offset    json.Number `json:"clock_offset_seconds"`
 }
 
-func (t *tools) getCoverage(ctx context.Context, in coverageIn) (*told, error) {
+func (t *tools) getCoverage(ctx context.Context, in coverageIn) (*result, error) {
 	var got struct {
 		Sources []source `json:"sources"`
 		Gaps    []struct {
@@ -217,7 +217,7 @@ func (t *tools) getCoverage(ctx context.Context, in coverageIn) (*told, error) {
 	if sources == nil {
 		sources = []source{}
 	}
-	out := &told{text: text, page: "/coverage", data: map[string]any{"sources": sources, "gaps": got.Gaps, "alarms": status.Alarms, "sources_by_collector": by}}
+	out := &result{text: text, page: "/coverage", data: map[string]any{"sources": sources, "gaps": got.Gaps, "alarms": status.Alarms, "sources_by_collector": by}}
 	if status.Tick != nil {
 		out.tick = *status.Tick
 	}

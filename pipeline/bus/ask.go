@@ -150,7 +150,7 @@ func (b *Bus) Ask(ctx context.Context, what string, req []byte) ([]byte, error) 
 	m, err := b.conn.RequestWithContext(ctx, b.names.question(what), req)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return nil, fmt.Errorf("bus: ask %s: %w", what, ErrNobody)
+		return nil, fmt.Errorf("bus: ask %s: %w", what, ErrNoResponders)
 	case err != nil:
 		return nil, fmt.Errorf("bus: ask %s: %w", what, spoken(err))
 	}

@@ -16,7 +16,7 @@ func TestAsk(t *testing.T) {
 	s, _ := site(t)
 	ctx := within(t, 20*time.Second)
 	engine, web := join(t, s, broker.Engine), join(t, s, broker.Web)
-	if _, err := web.Ask(ctx, "jobs", nil); !errors.Is(err, bus.ErrNobody) {
+	if _, err := web.Ask(ctx, "jobs", nil); !errors.Is(err, bus.ErrNoResponders) {
 		t.Errorf("nobody there: %v", err)
 	}
 	stop, err := engine.Answer("jobs", func(_ context.Context, req []byte) ([]byte, error) {
@@ -42,7 +42,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("a long answer: %v", err)
 	}
 	stop()
-	if _, err := web.Ask(ctx, "jobs", nil); !errors.Is(err, bus.ErrNobody) {
+	if _, err := web.Ask(ctx, "jobs", nil); !errors.Is(err, bus.ErrNoResponders) {
 		t.Errorf("nobody there any more: %v", err)
 	}
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)

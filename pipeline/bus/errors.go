@@ -21,8 +21,8 @@ var (
 	// ErrRefused: the message can never be stored (too large, not permitted, not
 	// a record); sending it again is of no use.
 	ErrRefused = errors.New("refused")
-	// ErrNobody: no process answers such a question now.
-	ErrNobody = errors.New("no responders")
+	// ErrNoResponders: no process answers such a question now.
+	ErrNoResponders = errors.New("no responders")
 	// ErrUnreachable: no server is connected now.
 	ErrUnreachable = errors.New("the log cannot be reached")
 	// ErrClosed: this Bus was closed.

@@ -14,7 +14,7 @@ const (
 	StateClaimed = "claimed" // somebody is about to send, or has sent and not said so
 	StateFailed  = "failed"  // to be repeated at Next
 	StateHeld    = "held"    // not to be told now, as Outcome and Reason say
-	StateSettled = "settled" // done with, as Outcome says
+	StateDone    = "settled" // done with, as Outcome says
 )
 
 // The outcomes of a revision that is settled or held.
@@ -35,8 +35,8 @@ const (
 type Delivery struct {
 	Incident string `json:"incident"`
 	Receiver string `json:"receiver"`
-	// Settled is the revision up to which everything is done with.
-	Settled int `json:"settled"`
+	// Done is the revision up to which everything is done with.
+	Done int `json:"settled"`
 	// Revision is the last claimed revision, at Sequence of the stream.
 	Revision int    `json:"revision"`
 	Sequence uint64 `json:"sequence"`
@@ -138,9 +138,9 @@ func parseDelivery(b []byte) (Delivery, error) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return Delivery{}, fmt.Errorf("delivery: %w", err)
 	}
-	silent := d.State == StateHeld || d.State == StateSettled // it may never have been tried
-	if d.Settled < 0 || d.Revision < 1 || d.Attempt < 0 || d.Attempt < 1 && !silent || d.State != StateClaimed && d.State != StateFailed && !silent {
-		return Delivery{}, fmt.Errorf("delivery: revision %d, settled to %d, attempt %d, state %.20q", d.Revision, d.Settled, d.Attempt, d.State)
+	silent := d.State == StateHeld || d.State == StateDone // it may never have been tried
+	if d.Done < 0 || d.Revision < 1 || d.Attempt < 0 || d.Attempt < 1 && !silent || d.State != StateClaimed && d.State != StateFailed && !silent {
+		return Delivery{}, fmt.Errorf("delivery: revision %d, settled to %d, attempt %d, state %.20q", d.Revision, d.Done, d.Attempt, d.State)
 	}
 	d.Log = d.Log[max(0, len(d.Log)-maxLog):]
 	if len(d.Log) == 0 {
@@ -171,7 +171,7 @@ func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
 	if !again || d.Address != c.address {
 		d.Attempt = 1
 	}
-	d.Settled, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
+	d.Done, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
 	d.State, d.Outcome, d.By, d.Address, d.At, d.Lease = StateClaimed, "", c.by, c.address, c.at, Seconds(c.lease)
 	d.Next, d.Status, d.Reason, d.Unanswered, d.Newest = time.Time{}, 0, "", false, 0
 	d.Skipped += skipped
@@ -188,9 +188,9 @@ func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
 
 // hold returns d with a revision that is not sent now, or never.
 func (d Delivery) hold(rev pending, state string, m muted, c claimant) Delivery {
-	d.Settled, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
-	if state == StateSettled {
-		d.Settled = rev.number
+	d.Done, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
+	if state == StateDone {
+		d.Done = rev.number
 	}
 	d.State, d.Outcome, d.Reason, d.By, d.Address, d.At = state, m.outcome, short(m.why), c.by, c.address, c.at
 	d.Lease, d.Next, d.Status, d.Unanswered, d.Newest = 0, time.Time{}, 0, false, 0
@@ -199,7 +199,7 @@ func (d Delivery) hold(rev pending, state string, m muted, c claimant) Delivery 
 
 // settle returns d with its revision done with.
 func (d Delivery) settle(outcome string, now time.Time, a Answer) Delivery {
-	d.State, d.Outcome, d.At, d.Settled = StateSettled, outcome, now, d.Revision
+	d.State, d.Outcome, d.At, d.Done = StateDone, outcome, now, d.Revision
 	d.Lease, d.Status, d.Reason = 0, a.Status, short(a.Reason)
 	switch outcome {
 	case OutcomeDelivered:
@@ -218,7 +218,7 @@ func (d Delivery) settle(outcome string, now time.Time, a Answer) Delivery {
 // fail returns d to be repeated at next.
 func (d Delivery) fail(next, now time.Time, newest int, a Answer) Delivery {
 	d.State, d.At, d.Lease, d.Next, d.Newest = StateFailed, now, 0, next, newest
-	d.Status, d.Reason, d.Unanswered = a.Status, short(a.Reason), a.Verdict == Silent
+	d.Status, d.Reason, d.Unanswered = a.Status, short(a.Reason), a.Verdict == NoAnswer
 	return d
 }
 

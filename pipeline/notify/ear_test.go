@@ -109,7 +109,7 @@ func (e *ear) check(t *testing.T) (repeats int) {
 		if b, known := bodies[h.id]; known && b != h.body {
 			t.Errorf("%s: two bodies under %s:\n%s\n%s", e.name, h.id, b, h.body)
 		}
-		if v := before[h.id]; v == notify.Taken || v == notify.Silent {
+		if v := before[h.id]; v == notify.Taken || v == notify.NoAnswer {
 			repeats++
 		}
 		if h.number < newest[h.incident] {

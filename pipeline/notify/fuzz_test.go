@@ -35,7 +35,7 @@ func FuzzRevision(f *testing.F) {
 
 func FuzzDelivery(f *testing.F) {
 	d := Delivery{Incident: "inc-1", Receiver: "ops"}.claim(pending{number: 3, sequence: 9}, 1, claimant{by: "me", at: time.Unix(1, 0).UTC(), lease: 20 * time.Second})
-	for _, d := range []Delivery{d, d.fail(time.Unix(9, 0).UTC(), time.Unix(2, 0).UTC(), 4, Answer{Verdict: Silent, Reason: strings.Repeat("ü", 400)}), d.settle(OutcomeDelivered, time.Unix(2, 0).UTC(), Answer{Status: 200})} {
+	for _, d := range []Delivery{d, d.fail(time.Unix(9, 0).UTC(), time.Unix(2, 0).UTC(), 4, Answer{Verdict: NoAnswer, Reason: strings.Repeat("ü", 400)}), d.settle(OutcomeDelivered, time.Unix(2, 0).UTC(), Answer{Status: 200})} {
 		b, err := json.Marshal(d)
 		if err != nil {
 			f.Fatal(err)

@@ -135,11 +135,11 @@ type mouth struct {
 
 func (m mouth) Notify(ctx context.Context, msg *notify.Message) notify.Answer {
 	if m.p.isDead() {
-		return notify.Answer{Verdict: notify.Silent}
+		return notify.Answer{Verdict: notify.NoAnswer}
 	}
 	a := m.ear.Notify(ctx, msg)
 	if m.p.dies(whileSending) {
-		return notify.Answer{Verdict: notify.Silent}
+		return notify.Answer{Verdict: notify.NoAnswer}
 	}
 	return a
 }
@@ -276,7 +276,7 @@ func whim(ctx context.Context, n int, name string, silent map[string]int, mu *sy
 		mu.Lock()
 		defer mu.Unlock()
 		silent[name]++
-		return notify.Answer{Verdict: notify.Silent, Reason: reason}
+		return notify.Answer{Verdict: notify.NoAnswer, Reason: reason}
 	}
 	switch n {
 	case 0:

@@ -288,11 +288,11 @@ type guarded struct {
 
 func (g guarded) Notify(ctx context.Context, m *notify.Message) notify.Answer {
 	if g.p.isDead() {
-		return notify.Answer{Verdict: notify.Silent}
+		return notify.Answer{Verdict: notify.NoAnswer}
 	}
 	a := g.Notifier.Notify(ctx, m)
 	if g.p.dies(whileSending) {
-		return notify.Answer{Verdict: notify.Silent}
+		return notify.Answer{Verdict: notify.NoAnswer}
 	}
 	return a
 }

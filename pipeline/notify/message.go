@@ -177,8 +177,8 @@ func (r *revision) message(receiver string, d Delivery) *Message {
 	return &Message{ID: r.ID + "." + strconv.Itoa(r.Number) + "." + receiver, Type: r.messageType(), Body: body, Attempt: d.Attempt}
 }
 
-// Told is the content of a message, as its receiver reads it.
-type Told struct {
+// Content is the content of a message, as its receiver reads it.
+type Content struct {
 	Type      string           `json:"type"`
 	Timestamp string           `json:"timestamp"`
 	Data      explain.Incident `json:"data"`
@@ -199,11 +199,11 @@ type RuleAlert struct {
 }
 
 // Resolved reports whether the incident of the message has ended.
-func (t *Told) Resolved() bool { return t.Data.State == explain.StateResolved }
+func (t *Content) Resolved() bool { return t.Data.State == explain.StateResolved }
 
 // Read returns the content of m, for kinds of receivers with their own formats.
-func (m *Message) Read() (*Told, error) {
-	var t Told
+func (m *Message) Read() (*Content, error) {
+	var t Content
 	if err := json.Unmarshal(m.Body, &t); err != nil {
 		return nil, fmt.Errorf("message %s: %w", m.ID, err)
 	}

@@ -17,8 +17,8 @@ import (
 // an incident.
 const TypeNoted = "incident.noted"
 
-// Said is a person's note on an incident, as stored in the bucket of notes.
-type Said struct {
+// StoredNote is a person's note on an incident, as stored in the bucket of notes.
+type StoredNote struct {
 	To   string    `json:"to,omitempty"` // whom it is assigned to
 	By   string    `json:"by"`
 	At   time.Time `json:"at"`
@@ -28,9 +28,9 @@ type Said struct {
 // Note is the part of a note that is sent: receivers with notes enabled are
 // notified when it changes.
 type Note struct {
-	ID           string `json:"id"`
-	Acknowledged *Said  `json:"acknowledged"`
-	Assigned     *Said  `json:"assigned"`
+	ID           string      `json:"id"`
+	Acknowledged *StoredNote `json:"acknowledged"`
+	Assigned     *StoredNote `json:"assigned"`
 }
 
 // noting is the state of one incident's notes at one receiver, under
@@ -141,9 +141,9 @@ func (d *desk) tellNote(ctx context.Context, n *owedNote) time.Time {
 	}
 	body := n.body()
 	switch {
-	case held.Sequence > n.sequence, held.Sequence == n.sequence && held.State == StateSettled:
+	case held.Sequence > n.sequence, held.Sequence == n.sequence && held.State == StateDone:
 		return time.Time{}
-	case held.State == StateSettled && held.Body == body, seen == 0 && n.note.Acknowledged == nil && n.note.Assigned == nil:
+	case held.State == StateDone && held.Body == body, seen == 0 && n.note.Acknowledged == nil && n.note.Assigned == nil:
 		return time.Time{} // it says nothing new of whose it is
 	case held.State == StateClaimed && held.By != d.by && !d.c.Alone:
 		if n.claim != seen {
@@ -171,7 +171,7 @@ func (d *desk) sendNote(ctx context.Context, key string, seen uint64, n *owedNot
 	a := d.r.Notifier.Notify(within, m)
 	cancel()
 	d.meters.attempt(a.Verdict)
-	held.State, held.Lease, held.At, held.Reason = StateSettled, 0, d.c.Now(), short(a.Reason)
+	held.State, held.Lease, held.At, held.Reason = StateDone, 0, d.c.Now(), short(a.Reason)
 	var again time.Time
 	if a.Verdict != Taken && a.Verdict != Gone {
 		if wait, more := delay(d.c.Retries, held.Attempt, a.After, d.c.Random()); more {
@@ -189,7 +189,7 @@ func (d *desk) sendNote(ctx context.Context, key string, seen uint64, n *owedNot
 // body returns the note as every attempt sends it. It follows from the note alone.
 func (n *owedNote) body() string {
 	at := time.Time{}
-	for _, s := range []*Said{n.note.Acknowledged, n.note.Assigned} {
+	for _, s := range []*StoredNote{n.note.Acknowledged, n.note.Assigned} {
 		if s != nil && s.At.After(at) {
 			at = s.At
 		}
@@ -221,7 +221,7 @@ func (m *Message) ReadNote() (*Note, error) {
 
 // Words is the note in one line.
 func (n *Note) Words() string {
-	said := func(s *Said, words string) string {
+	said := func(s *StoredNote, words string) string {
 		if s.By != "" {
 			words += " by " + s.By
 		}

@@ -29,7 +29,7 @@ func (n *notebook) Notify(ctx context.Context, m *notify.Message) notify.Answer 
 	if n.killed != nil {
 		n.killed()
 		<-ctx.Done()
-		return notify.Answer{Verdict: notify.Silent}
+		return notify.Answer{Verdict: notify.NoAnswer}
 	}
 	return n.answer
 }

@@ -36,7 +36,7 @@ func (d Delivery) ID() string { return d.Incident + "." + d.Receiver }
 // IsDead reports whether d was given up, after all retries or because the
 // receiver was gone.
 func (d Delivery) IsDead() bool {
-	return d.State == StateSettled && (d.Outcome == OutcomeDead || d.Outcome == OutcomeGone)
+	return d.State == StateDone && (d.Outcome == OutcomeDead || d.Outcome == OutcomeGone)
 }
 
 // Retry requests that a dead delivery be retried, and returns its current state.
@@ -118,7 +118,7 @@ func (d *desk) again(ctx context.Context, incident string) error {
 	p.resolved, p.updated, p.told, p.revision = rev.resolved(), rev.updated, rev.telling, rev
 	now := d.c.Now()
 	next := held.fail(now, now, held.Revision, Answer{Verdict: Refused, Reason: "retry requested"})
-	next.Settled, next.Attempt, next.Outcome, next.Address = held.Revision-1, 1, "", d.address
+	next.Done, next.Attempt, next.Outcome, next.Address = held.Revision-1, 1, "", d.address
 	next = next.decide(Decision{Revision: held.Revision, At: now, Outcome: "retried", Why: "retry requested"})
 	if _, err := d.store.swap(ctx, deliveryKey(incident, d.r.Name), seen, next); err != nil {
 		return err

@@ -224,7 +224,7 @@ func TestOverARealSite(t *testing.T) {
 	}
 	for _, d := range all {
 		repeats += d.Repeats
-		if d.State != notify.StateSettled || d.Settled != 5 || d.Outcome != notify.OutcomeDelivered || d.Status/100 != 2 {
+		if d.State != notify.StateDone || d.Done != 5 || d.Outcome != notify.OutcomeDelivered || d.Status/100 != 2 {
 			t.Errorf("%+v", d)
 		}
 	}

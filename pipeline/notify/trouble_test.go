@@ -35,7 +35,7 @@ func TestSupersededRevisionsArePassedOverOnceOneFails(t *testing.T) {
 		if err != nil || len(all) != 1 {
 			t.Fatal(all, err)
 		}
-		if d := all[0]; d.Settled != 6 || d.Delivered != 3 || d.Skipped != 3 || d.Outcome != notify.OutcomeDelivered || d.Repeats != 0 {
+		if d := all[0]; d.Done != 6 || d.Delivered != 3 || d.Skipped != 3 || d.Outcome != notify.OutcomeDelivered || d.Repeats != 0 {
 			t.Errorf("%+v", d)
 		}
 		if n := e.check(t); n != 0 {
@@ -125,7 +125,7 @@ func TestAnotherAddressIsTriedAtOnce(t *testing.T) {
 // hang answers nothing until the attempt ends.
 func hang(ctx context.Context, _ int, _ hearing) notify.Answer {
 	<-ctx.Done()
-	return notify.Answer{Verdict: notify.Silent, Reason: "no answer in time"}
+	return notify.Answer{Verdict: notify.NoAnswer, Reason: "no answer in time"}
 }
 
 func TestAReceiverThatHangsDelaysNoOther(t *testing.T) {
@@ -297,7 +297,7 @@ func TestWhatTheStreamForgotIsSettled(t *testing.T) {
 			}
 			i := slices.IndexFunc(all, func(d notify.Delivery) bool { return d.Incident == "inc-a" })
 			d = all[i]
-			return d.State == notify.StateSettled
+			return d.State == notify.StateDone
 		})
 		if d.Outcome != notify.OutcomeForgotten {
 			t.Errorf("%+v", d)

@@ -33,7 +33,7 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 	if err != nil {
 		return 0, d.storeTrouble(err)
 	}
-	left := beyond(all, held.Settled)
+	left := beyond(all, held.Done)
 	if len(left) == 0 {
 		return newest, now
 	}
@@ -44,13 +44,13 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 	items := wanted(left, held.attempted())
 	if len(items) == 0 {
 		k.item = left[len(left)-1]
-		return d.withhold(t, k, StateSettled, muted{outcome: OutcomeUnrouted, why: k.item.refused})
+		return d.withhold(t, k, StateDone, muted{outcome: OutcomeUnrouted, why: k.item.refused})
 	}
 	if d.r.Corrections {
 		last := items[len(items)-1]
 		if items = corrections(items, held); len(items) == 0 {
 			k.item = last
-			return d.withhold(t, k, StateSettled, muted{outcome: OutcomeUnchanged, why: "only figures have changed"})
+			return d.withhold(t, k, StateDone, muted{outcome: OutcomeUnchanged, why: "only figures have changed"})
 		}
 	}
 	settled = items[0].number - 1
@@ -91,7 +91,7 @@ func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state strin
 		if m.outcome == "" {
 			m.outcome, m.why = held.Outcome, "it was over before that ended: "+held.Reason
 		}
-		return last, m, StateSettled
+		return last, m, StateDone
 	case m.notice != "":
 		return last, m, ""
 	case m.outcome == "":
@@ -110,8 +110,8 @@ func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state strin
 // recorded already.
 func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due time.Time) {
 	now := d.c.Now()
-	settled, due = k.held.Settled, now.Add(recheckEvery)
-	if state == StateSettled {
+	settled, due = k.held.Done, now.Add(recheckEvery)
+	if state == StateDone {
 		settled, due = k.item.number, now
 	}
 	if k.held.State == state && k.held.Revision == k.item.number && k.held.Outcome == m.outcome && k.held.Reason == short(m.why) {
@@ -121,7 +121,7 @@ func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due
 	if _, err := d.store.swap(t.marking, deliveryKey(k.incident, d.r.Name), k.seen, next); err != nil {
 		return 0, d.contended(err)
 	}
-	if state == StateSettled {
+	if state == StateDone {
 		d.meters.outcome(m.outcome)
 	} else {
 		d.meters.held(m.outcome)
@@ -198,7 +198,7 @@ func (d *desk) tell(t term, k task) (settled int, due time.Time) {
 		return 0, d.contended(err)
 	}
 	d.settled(&next)
-	return next.Settled, next.Next
+	return next.Done, next.Next
 }
 
 // send makes one attempt. It ends within the timeout from the time of the claim, so
@@ -260,7 +260,7 @@ func (d *desk) heard(a Answer, now time.Time) {
 
 // settled counts what became of a delivery.
 func (d *desk) settled(next *Delivery) {
-	if next.State == StateSettled {
+	if next.State == StateDone {
 		d.meters.outcome(next.Outcome)
 	}
 }

@@ -269,7 +269,7 @@ func (c *carrier) edgeStored(record []byte) {
 		return
 	}
 	c.o.mu.Lock()
-	c.o.told.edgeStored(r.Edge)
+	c.o.renewals.edgeStored(r.Edge)
 	c.o.mu.Unlock()
 }
 

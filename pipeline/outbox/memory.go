@@ -34,11 +34,11 @@ func (o *Outbox) relieve(need int) bool {
 	fits := func() bool { return o.held()+need <= o.cfg.MemoryBytes }
 	older := min(o.cfg.MemoryBytes/2, o.queue.held-1)
 	chunks, _ := o.queue.detach(older)
-	o.queue.attach(o.thinChunks(chunks, bytesOf(chunks)/2, o.told.record))
+	o.queue.attach(o.thinChunks(chunks, bytesOf(chunks)/2, o.renewals.record))
 	if !fits() { // what Run holds leaves us less than that
 		chunks, _ = o.queue.detach(o.queue.held)
 		room := o.cfg.MemoryBytes - o.held() - need
-		o.queue.attach(o.thinChunks(chunks, room/4*3, o.told.record)) // chunks are not filled to the end
+		o.queue.attach(o.thinChunks(chunks, room/4*3, o.renewals.record)) // chunks are not filled to the end
 	}
 	return fits()
 }
@@ -171,7 +171,7 @@ func (o *Outbox) Close() error {
 	o.carrier.shelve()
 	o.mu.Lock()
 	for _, e := range tapeOfChunks(o.queue.chunks) {
-		o.account.remove(byEnd, thin.Count(e.Record, o.told.record))
+		o.account.remove(byEnd, thin.Count(e.Record, o.renewals.record))
 	}
 	o.queue.detach(o.queue.held)
 	o.mu.Unlock()

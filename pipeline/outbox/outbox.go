@@ -115,12 +115,12 @@ type Outbox struct {
 	scratch   sync.Pool     // of *[]byte, to encode in
 	wake      chan struct{} // there is something for Run
 
-	mu     sync.Mutex
-	queue  queue
-	moving int // bytes taken out of the queue that are neither stored nor on disk
-	told   told
-	ended  bool
-	level  atomic.Int32 // of the last thinning in memory
+	mu       sync.Mutex
+	queue    queue
+	moving   int // bytes taken out of the queue that are neither stored nor on disk
+	renewals renewals
+	ended    bool
+	level    atomic.Int32 // of the last thinning in memory
 
 	// owner is held while sending, spilling and thinning: by Run, then by Close.
 	owner   sync.Mutex
@@ -142,7 +142,7 @@ func New(cfg Config) (*Outbox, error) {
 	o := &Outbox{
 		cfg: cfg, largest: min(cfg.MemoryBytes/4, spill.MaxRecord), catalogue: telemetry.DefaultCatalogue(),
 		account: newAccount(cfg.Metrics), wake: make(chan struct{}, 1),
-		queue: queue{chunkBytes: min(maxChunk, cfg.MemoryBytes/chunkShare)}, told: newTold(cfg.RenewBytes),
+		queue: queue{chunkBytes: min(maxChunk, cfg.MemoryBytes/chunkShare)}, renewals: newRenewals(cfg.RenewBytes),
 	}
 	o.scratch.New = func() any { return new([]byte) }
 	o.carrier = newCarrier(o, rep)
@@ -172,7 +172,7 @@ func (o *Outbox) Emit(r *telemetry.Record) {
 	b, err := o.encode((*buf)[:0], r)
 	if err == nil {
 		o.mu.Lock()
-		if r.Kind == telemetry.SchemaRecord && !o.told.schema(r.Schema, b) {
+		if r.Kind == telemetry.SchemaRecord && !o.renewals.schema(r.Schema, b) {
 			o.account.notRenewed.Inc()
 		}
 		o.put(b)
@@ -191,7 +191,7 @@ func (o *Outbox) emitEdge(r *telemetry.Record) {
 	}
 	buf := o.scratch.Get().(*[]byte)
 	o.mu.Lock()
-	known := r.Edge.Validate() != nil || o.told.edge(r.Edge)
+	known := r.Edge.Validate() != nil || o.renewals.edge(r.Edge)
 	b, err := o.encode((*buf)[:0], r)
 	if err == nil {
 		if !known {
@@ -231,16 +231,16 @@ func lone(k telemetry.RecordKind) thin.Removal {
 // put queues an encoded record. o.mu is held.
 func (o *Outbox) put(record []byte) {
 	if len(record) > o.largest {
-		o.account.remove(bySize, thin.Count(record, o.told.record))
+		o.account.remove(bySize, thin.Count(record, o.renewals.record))
 		return
 	}
 	if o.ended {
-		o.account.remove(byEnd, thin.Count(record, o.told.record))
+		o.account.remove(byEnd, thin.Count(record, o.renewals.record))
 		return
 	}
 	growth := o.queue.growth(len(record))
 	if growth > 0 && o.held()+growth > o.cfg.MemoryBytes && !o.relieve(growth) {
-		o.account.remove(byFullness, thin.Count(record, o.told.record))
+		o.account.remove(byFullness, thin.Count(record, o.renewals.record))
 		return
 	}
 	idle := o.queue.empty()

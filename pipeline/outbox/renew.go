@@ -25,7 +25,7 @@ func (c *carrier) schema(fp telemetry.Fingerprint) []byte {
 func (o *Outbox) schemaRecord(fp telemetry.Fingerprint) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.told.record(fp)
+	return o.renewals.record(fp)
 }
 
 // remember keeps a schema that this process did not emit: its frames come from an
@@ -54,7 +54,7 @@ func (c *carrier) renew(limit int) {
 	}
 	for len(c.schemas) == 0 && len(c.edges) > 0 {
 		c.o.mu.Lock()
-		scratch = c.o.told.renewEdge(scratch[:0], c.edges[0], now)
+		scratch = c.o.renewals.renewEdge(scratch[:0], c.edges[0], now)
 		c.o.mu.Unlock()
 		if !c.again(scratch, limit) {
 			return
@@ -83,8 +83,8 @@ func (c *carrier) listRenewals(now telemetry.Time) {
 	idle := c.disk.empty()
 	c.o.mu.Lock()
 	idle = idle && c.o.queue.empty()
-	c.edges = c.o.told.openEdges(idle)
-	fps := c.o.told.current()
+	c.edges = c.o.renewals.openEdges(idle)
+	fps := c.o.renewals.current()
 	c.o.mu.Unlock()
 	c.schemas = slices.DeleteFunc(fps, func(fp telemetry.Fingerprint) bool {
 		_, said := c.stated[fp]

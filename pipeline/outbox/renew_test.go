@@ -139,7 +139,7 @@ func TestEdgesAreRememberedWithinABound(t *testing.T) {
 			o.edge(edge("nic0", i+1, now()))
 		}
 		o.mu.Lock()
-		bytes, n := o.told.bytes, len(o.told.edges)
+		bytes, n := o.renewals.bytes, len(o.renewals.edges)
 		o.mu.Unlock()
 		if bytes > 4000 || n == 0 || int(o.account.notRenewed.Get()) != 20-n {
 			t.Errorf("%d bytes for %d edges, %d refused", bytes, n, o.account.notRenewed.Get())
@@ -228,7 +228,7 @@ func TestANewerSchemaOfASourceReplacesTheOlder(t *testing.T) {
 }
 
 func TestOldSchemasMakeRoom(t *testing.T) {
-	t1 := newTold(2000)
+	t1 := newRenewals(2000)
 	said := func(source, series int) bool {
 		s := schemaOf(source, series)
 		b, err := telemetry.AppendRecord(nil, &telemetry.Record{Kind: telemetry.SchemaRecord, Schema: s})

@@ -275,7 +275,7 @@ func (r *reel) picture(since telemetry.Time, limit int) *Picture {
 		p.To = max(r.at, r.from)
 	}
 	for i, w := range r.wanted {
-		if w.role == Witness && len(r.curves[i].list) == 0 {
+		if w.role == Corroborating && len(r.curves[i].list) == 0 {
 			continue
 		}
 		m, _ := r.catalogue.Lookup(w.series.Metric)

@@ -12,10 +12,10 @@ type Role string
 
 // The roles.
 const (
-	Effect  Role = "effect"  // a hurt job's steps
-	Root    Role = "root"    // what the chain says of the root
-	Chain   Role = "chain"   // what it says of the others
-	Witness Role = "witness" // what else is known of the root
+	Effect        Role = "effect"  // a hurt job's steps
+	Root          Role = "root"    // what the chain says of the root
+	Chain         Role = "chain"   // what it says of the others
+	Corroborating Role = "witness" // what else is known of the root
 )
 
 // wanted is one curve to be drawn.
@@ -30,9 +30,9 @@ const maxCurves = 48
 // stepMetric is a job's step time.
 const stepMetric telemetry.MetricName = "job_step_seconds"
 
-// witnesses are the metrics drawn of a root that is an end of a link, where it
+// linkMetrics are the metrics drawn of a root that is an end of a link, where it
 // reports them: its traffic, pause sent and received, and marked packets.
-var witnesses = [...]telemetry.MetricName{
+var linkMetrics = [...]telemetry.MetricName{
 	"port_tx_bytes_total", "port_rx_bytes_total",
 	"port_pfc_tx_pause_seconds_total", "port_pfc_rx_pause_seconds_total",
 	"port_ecn_marked_packets_total", "roce_ecn_marked_packets_total",
@@ -71,8 +71,8 @@ func seriesOf(in *explain.Incident) []wanted {
 	}
 	switch in.Root.Entity.Kind {
 	case telemetry.NIC, telemetry.Port, telemetry.Queue:
-		for _, m := range witnesses {
-			add(telemetry.Series{Entity: in.Root.Entity, Metric: m}, Witness)
+		for _, m := range linkMetrics {
+			add(telemetry.Series{Entity: in.Root.Entity, Metric: m}, Corroborating)
 		}
 	}
 	return out

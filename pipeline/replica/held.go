@@ -20,11 +20,11 @@ const (
 	// openAgainWithin is how long a resolved incident may be opened again: ten
 	// minutes, and a little more, since ticks and the stream are not read at one instant.
 	openAgainWithin = telemetry.Duration(11 * time.Minute)
-	// maxHeldIncidents and maxClaimBytes bound what a claim carries: open
+	// maxClaimIncidents and maxClaimBytes bound what a claim carries: open
 	// incidents first, then the newest.
-	maxHeldIncidents = 2048
-	maxClaimBytes    = 4 << 20
-	readPatience     = 5 * time.Minute
+	maxClaimIncidents = 2048
+	maxClaimBytes     = 4 << 20
+	readPatience      = 5 * time.Minute
 )
 
 // prepare makes a claim over the one in force, with what was published so far.
@@ -123,7 +123,7 @@ func fit(all []explain.Incident) []explain.Incident {
 	size := 0
 	for n := range all {
 		b, err := engine.Canonical(&all[n])
-		if size += len(b) + 1; err != nil || n >= maxHeldIncidents || size > maxClaimBytes {
+		if size += len(b) + 1; err != nil || n >= maxClaimIncidents || size > maxClaimBytes {
 			return all[:n]
 		}
 	}

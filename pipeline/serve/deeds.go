@@ -32,7 +32,7 @@ func (s *server) done(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.amend(r, k, said{By: d.By, Text: d.Text}, func(x *note, by *said) {
+	return s.amend(r, k, personNote{By: d.By, Text: d.Text}, func(x *note, by *personNote) {
 		if x.Done = nil; d.Action != nil {
 			by.Action, x.Done = *d.Action, by
 		}

@@ -225,7 +225,7 @@ func (s *server) assign(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.amend(r, k, said{By: a.By, Text: a.Text}, func(x *note, by *said) {
+	return s.amend(r, k, personNote{By: a.By, Text: a.Text}, func(x *note, by *personNote) {
 		if x.Assigned = nil; a.To != nil {
 			by.To, x.Assigned = *a.To, by
 		}
@@ -234,12 +234,12 @@ func (s *server) assign(r *http.Request) (any, error) {
 
 // acknowledge answers POST /api/v1/incidents/{id}/acknowledge.
 func (s *server) acknowledge(r *http.Request) (any, error) {
-	return s.say(r, false, func(x *note, _ *opinion, by *said) { x.Acknowledged = by })
+	return s.say(r, false, func(x *note, _ *opinion, by *personNote) { x.Acknowledged = by })
 }
 
 // judge answers POST /api/v1/incidents/{id}/verdict.
 func (s *server) judge(r *http.Request) (any, error) {
-	return s.say(r, true, func(x *note, o *opinion, by *said) {
+	return s.say(r, true, func(x *note, o *opinion, by *personNote) {
 		if x.Verdict = nil; o.verdict != "" {
 			by.Verdict, by.Entity, by.Signature = o.verdict, o.Entity, o.Signature
 			x.Verdict = by
@@ -248,7 +248,7 @@ func (s *server) judge(r *http.Request) (any, error) {
 }
 
 // say stores an opinion of an incident.
-func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, *said)) (any, error) {
+func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, *personNote)) (any, error) {
 	k, err := s.asked(r)
 	if err != nil {
 		return nil, err
@@ -257,12 +257,12 @@ func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, *s
 	if err != nil {
 		return nil, err
 	}
-	return s.amend(r, k, said{By: o.By, Text: o.Text}, func(x *note, by *said) { set(x, &o, by) }, func(x note) any { return x })
+	return s.amend(r, k, personNote{By: o.By, Text: o.Text}, func(x *note, by *personNote) { set(x, &o, by) }, func(x note) any { return x })
 }
 
 // amend changes the note on an incident, and files a part of it in the audit log. A logged-in
 // user cannot act for another.
-func (s *server) amend(r *http.Request, k *kept, by said, set func(*note, *said), part func(note) any) (any, error) {
+func (s *server) amend(r *http.Request, k *kept, by personNote, set func(*note, *personNote), part func(note) any) (any, error) {
 	by.At = stamp(s.now())
 	if user := userOf(r); user != "" {
 		by.By = user

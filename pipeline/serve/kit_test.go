@@ -108,7 +108,7 @@ func (s *site) Ask(ctx context.Context, what string, req []byte) ([]byte, error)
 	fn := s.answers[what]
 	s.mu.Unlock()
 	if fn == nil {
-		return nil, fmt.Errorf("ask %s: %w", what, bus.ErrNobody)
+		return nil, fmt.Errorf("ask %s: %w", what, bus.ErrNoResponders)
 	}
 	return fn(req)
 }

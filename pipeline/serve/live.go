@@ -40,7 +40,7 @@ func ask(ctx context.Context, a Asker, what string, req []byte) (raw, error) {
 	var told *bus.AnswerError
 	switch {
 	case err == nil:
-	case errors.Is(err, bus.ErrNobody):
+	case errors.Is(err, bus.ErrNoResponders):
 		return nil, engineGone()
 	case errors.Is(err, bus.ErrUnreachable):
 		return nil, unavailable(errDisconnected.Error())

@@ -31,8 +31,8 @@ const (
 	maxNotes    = 2 * maxIncidents // kept in memory
 )
 
-// said is one note of a person on an incident.
-type said struct {
+// personNote is one note of a person on an incident.
+type personNote struct {
 	Verdict string         `json:"verdict,omitempty"`
 	By      string         `json:"by"`
 	At      telemetry.Time `json:"at"`
@@ -46,10 +46,10 @@ type said struct {
 
 // note holds the notes on one incident. Nil: none.
 type note struct {
-	Acknowledged *said `json:"acknowledged"`
-	Verdict      *said `json:"verdict"`
-	Assigned     *said `json:"assigned"`
-	Done         *said `json:"done,omitempty"` // the last action that was done
+	Acknowledged *personNote `json:"acknowledged"`
+	Verdict      *personNote `json:"verdict"`
+	Assigned     *personNote `json:"assigned"`
+	Done         *personNote `json:"done,omitempty"` // the last action that was done
 }
 
 // noteView is a note with what holds back the incident's messages now.
@@ -110,7 +110,7 @@ func (n note) equal(o note) bool {
 	return n.Acknowledged.equal(o.Acknowledged) && n.Verdict.equal(o.Verdict) && n.Assigned.equal(o.Assigned) && n.Done.equal(o.Done)
 }
 
-func (s *said) equal(o *said) bool { return s == o || s != nil && o != nil && *s == *o }
+func (s *personNote) equal(o *personNote) bool { return s == o || s != nil && o != nil && *s == *o }
 
 // of returns the notes on an incident.
 func (n *notebook) of(id string) note {

@@ -33,7 +33,7 @@ func (s *server) notifications(r *http.Request) (any, error) {
 	q := parameters(r, "incident", "receiver", "state", "limit", "cursor")
 	incident, receiver, state := q.text("incident"), q.text("receiver"), q.text("state")
 	limit, from := q.number("limit", usualNotifications, 1, maxNotifications), q.cursor()
-	if !slices.Contains([]string{"", "all", "dead", notify.StateClaimed, notify.StateFailed, notify.StateHeld, notify.StateSettled}, state) {
+	if !slices.Contains([]string{"", "all", "dead", notify.StateClaimed, notify.StateFailed, notify.StateHeld, notify.StateDone}, state) {
 		q.fail("state", "want dead, claimed, failed, held, settled or all")
 	}
 	if q.err != nil {

@@ -127,7 +127,7 @@ func TestAuditKeepsWhoChangedWhat(t *testing.T) {
 			Sequence uint64
 			Change   struct {
 				User, Role, With, From, Path string
-				Before, After                *said
+				Before, After                *personNote
 			}
 		}
 	}

@@ -50,7 +50,7 @@ type server struct {
 	silences  *silence.Book
 	above     *graph.Graph
 	states    *states
-	spoke     *spoke
+	spoke     *recentNotes
 	streams   *streams
 	page      *page
 	secure    *tls.Config // nil without a certificate
@@ -108,7 +108,7 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	c = c.withDefaults()
 	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics, "incidents", maxIncidents, ringSize),
 		alerts: newLedger(c.Metrics, "alerts", maxAlerts, 0), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
-		spoke: &spoke{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
+		spoke: &recentNotes{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
 	s.questions = &questions{asker: c.Bus, closing: ctx}
 	s.live = &live{questions: s.questions, now: s.now}
 	s.own = exposition.New(append([]*metrics.Set{c.Metrics}, c.Sets...)...)

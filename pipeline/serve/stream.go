@@ -239,22 +239,22 @@ func (c *client) send(text string) error {
 	return c.out.Flush()
 }
 
-// spoke keeps the incidents with recent notes.
-type spoke struct {
+// recentNotes keeps the incidents with recent notes.
+type recentNotes struct {
 	mu      sync.Mutex
 	ids     []string // the newest last
 	n       uint64   // how many there ever were
 	changed chan struct{}
 }
 
-// maxSpoke is how many a slow client may miss before it misses one for good;
+// maxRecentNotes is how many a slow client may miss before it misses one for good;
 // it sees it when it asks for the incident.
-const maxSpoke = 256
+const maxRecentNotes = 256
 
-func (s *spoke) add(id string) {
+func (s *recentNotes) add(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ids = append(s.ids, id); len(s.ids) > maxSpoke {
+	if s.ids = append(s.ids, id); len(s.ids) > maxRecentNotes {
 		s.ids = s.ids[1:]
 	}
 	s.n++
@@ -262,20 +262,20 @@ func (s *spoke) add(id string) {
 	s.changed = make(chan struct{})
 }
 
-func (s *spoke) wait() <-chan struct{} {
+func (s *recentNotes) wait() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
 }
 
-func (s *spoke) last() uint64 {
+func (s *recentNotes) last() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.n
 }
 
 // since returns the ids behind the n-th, and how many there are now.
-func (s *spoke) since(n uint64) ([]string, uint64) {
+func (s *recentNotes) since(n uint64) ([]string, uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fresh := min(s.n-n, uint64(len(s.ids)))

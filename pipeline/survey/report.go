@@ -14,12 +14,12 @@ type State string
 
 // The states of a requirement.
 const (
-	Met     State = "met"
-	Partly  State = "partly"
-	Stale   State = "stale"   // it was heard, and is not any more
-	Missing State = "missing" // nothing that speaks for it was heard
-	Absent  State = "absent"  // the site has no such device
-	Untold  State = "untold"  // telemetry cannot tell
+	Met          State = "met"
+	Partly       State = "partly"
+	Stale        State = "stale"        // it was reported, and is not any more
+	Missing      State = "missing"      // no evidence of it was reported
+	Absent       State = "absent"       // the site has no such device
+	Unobservable State = "unobservable" // telemetry cannot show it
 )
 
 // staleAfter is the age from which the latest data of a requirement counts as

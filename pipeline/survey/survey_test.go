@@ -172,7 +172,7 @@ func TestRequirementsFollowWhatIsStated(t *testing.T) {
 	got := states(survey.Make(facts, telemetry.DefaultCatalogue(), nil))
 	want := map[string]survey.State{
 		"OBS01": survey.Missing, "OBS04": survey.Met, "OBS05": survey.Partly, "OBS06": survey.Missing, "OBS07": survey.Met, "OBS08": survey.Met, "OBS09": survey.Absent, "OBS10": survey.Met,
-		"OBS03": survey.Met, "OBS11": survey.Absent, "OBS14": survey.Missing, "OBS17": survey.Met, "OBS18": survey.Met, "NET01": survey.Met, "TELEM04": survey.Missing, "TELEM07": survey.Absent, "SEC08": survey.Untold,
+		"OBS03": survey.Met, "OBS11": survey.Absent, "OBS14": survey.Missing, "OBS17": survey.Met, "OBS18": survey.Met, "NET01": survey.Met, "TELEM04": survey.Missing, "TELEM07": survey.Absent, "SEC08": survey.Unobservable,
 	}
 	for id, state := range want {
 		if got[id] != state {
@@ -194,7 +194,7 @@ func TestEveryRequirementSaysWhatToDo(t *testing.T) {
 	r := survey.Make(newSite(t).census.Facts(began), telemetry.DefaultCatalogue(), nil)
 	seen := map[string]bool{}
 	for _, x := range r.Requirements {
-		if x.What == "" || x.Area == "" || seen[x.ID] || (x.State == survey.Missing || x.State == survey.Untold) && x.Do == "" {
+		if x.What == "" || x.Area == "" || seen[x.ID] || (x.State == survey.Missing || x.State == survey.Unobservable) && x.Do == "" {
 			t.Errorf("%+v", x)
 		}
 		seen[x.ID] = true

@@ -95,11 +95,11 @@ func devices() []wanted {
 
 func security() []wanted {
 	const area = "security"
-	untold := func(_ *Facts, r *Requirement) { r.State = Untold }
+	unobservable := func(_ *Facts, r *Requirement) { r.State = Unobservable }
 	return []wanted{
-		{id: "SEC08", area: area, what: "audit logs are kept for 30 days", judge: untold, do: "not in telemetry: ask the owners"},
-		{id: "SEC13", area: area, what: "connections are authenticated on both sides (mutual TLS)", judge: untold, do: "not in telemetry: see tls under each collector"},
-		{id: "CNP10", area: area, what: "BMCs serve Redfish over TLS, and IPMI is off", judge: untold, do: "not in telemetry: read the BMCs' ManagerNetworkProtocol"},
+		{id: "SEC08", area: area, what: "audit logs are kept for 30 days", judge: unobservable, do: "not in telemetry: ask the owners"},
+		{id: "SEC13", area: area, what: "connections are authenticated on both sides (mutual TLS)", judge: unobservable, do: "not in telemetry: see tls under each collector"},
+		{id: "CNP10", area: area, what: "BMCs serve Redfish over TLS, and IPMI is off", judge: unobservable, do: "not in telemetry: read the BMCs' ManagerNetworkProtocol"},
 	}
 }
 
@@ -107,7 +107,7 @@ func security() []wanted {
 func receivers(f *Facts, r *Requirement) {
 	switch {
 	case f.Receivers < 0:
-		r.State = Untold
+		r.State = Unobservable
 	case f.Receivers == 0:
 		r.State = Missing
 	default:

@@ -155,7 +155,7 @@ func (j *judged) faults(want Expect) []*Fault {
 
 // felt is when a job first felt the fault: incidents open by that, not by the
 // onset of what takes minutes to be felt.
-func (f *Fault) felt() telemetry.Time { return max(f.Onset, f.Hurt) }
+func (f *Fault) felt() telemetry.Time { return max(f.Onset, f.Degraded) }
 
 // accuse classifies the incidents that no fault explains: one that names a benign
 // change correctly counts as right in the table of benign changes; every other is

@@ -223,9 +223,9 @@ func TestIncidentsAnswerFaultsInTheOrderTheyWereFelt(t *testing.T) {
 		first string
 	}{{0, "early"}, {110, "early"}, {180, "late"}} {
 		c := run(answer{id: "early", job: "job:train", opened: 140, root: "node:h1"}, answer{id: "late", job: "job:train", opened: 190, root: "node:h1"})
-		c.Truth.Faults[0].Hurt = telemetry.Time(tc.hurt) * second
+		c.Truth.Faults[0].Degraded = telemetry.Time(tc.hurt) * second
 		other := c.Truth.Faults[0]
-		other.Entity, other.Accept, other.Onset, other.Hurt = entity("nic:h2/nic0"), nil, 120*second, 130*second
+		other.Entity, other.Accept, other.Onset, other.Degraded = entity("nic:h2/nic0"), nil, 120*second, 130*second
 		c.Truth.Faults = append(c.Truth.Faults, other)
 		for _, v := range judge(c, HalfA).main.verdicts {
 			if is := v.Entity == c.Truth.Faults[0].Entity; is && v.Incident != tc.first {

@@ -7,9 +7,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// hurtAbove is how many times its counterfactual a step must take to count as the
+// degradedAbove is how many times its counterfactual a step must take to count as the
 // first degraded one (docs/scoring.md).
-const hurtAbove = 1.02
+const degradedAbove = 1.02
 
 // steps are the steps of one degraded job around a fault, as a bundle reports them.
 type steps struct {
@@ -105,11 +105,11 @@ func (s *steps) loss(f *Fault) (l float64, ok bool) {
 // that is later; counting from its end would flatter the engine. A job without such
 // a step counts from the onset.
 func (s *steps) hurt(f *Fault) telemetry.Time {
-	if f.Hurt != 0 {
-		return f.Hurt
+	if f.Degraded != 0 {
+		return f.Degraded
 	}
 	for _, st := range s.during() {
-		if s.before > 0 && st.Seconds >= hurtAbove*s.before {
+		if s.before > 0 && st.Seconds >= degradedAbove*s.before {
 			return max(s.onset, st.start())
 		}
 	}

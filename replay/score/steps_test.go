@@ -21,7 +21,7 @@ func TestHurtBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) {
 	if got := s.hurt(f); got != 108*second {
 		t.Errorf("got %v s, want 108", got.Seconds())
 	}
-	f.Hurt = 103 * second
+	f.Degraded = 103 * second
 	if got := s.hurt(f); got != 103*second {
 		t.Errorf("got %v s, want what the label says", got.Seconds())
 	}

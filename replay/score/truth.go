@@ -46,7 +46,7 @@ type Fault struct {
 	Expect           Expect
 	Onset            telemetry.Time
 	End              telemetry.Time // zero: it lasts to the end of the recording
-	Hurt             telemetry.Time // when the job first felt it; zero if not stated
+	Degraded         telemetry.Time // when the job first felt it; zero if not stated
 	Jobs             []telemetry.Entity
 	// Slowdown is the mean length of the steps that overlap the fault over the
 	// mean of those before it; zero if not stated.
@@ -67,7 +67,7 @@ type faultFile struct {
 	Expect           Expect             `json:"expect"`
 	OnsetNS          *int64             `json:"onset_ns"`
 	EndNS            *int64             `json:"end_ns"`
-	HurtNS           *int64             `json:"hurt_ns"`
+	DegradedNS       *int64             `json:"hurt_ns"`
 	Jobs             []telemetry.Entity `json:"jobs"`
 	Slowdown         *float64           `json:"slowdown"`
 	StepsInFault     int                `json:"steps_in_fault,omitempty"`
@@ -78,7 +78,7 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	w := faultFile{
 		Signature: f.Signature, AcceptSignatures: orEmpty(f.AcceptSignatures), Entity: f.Entity, Accept: orEmpty(f.Accept),
 		Victims: f.Victims, Domain: f.Domain, Expect: f.Expect, Jobs: orEmpty(f.Jobs), StepsInFault: f.StepsInFault,
-		OnsetNS: (*int64)(&f.Onset), EndNS: stated(int64(f.End)), HurtNS: stated(int64(f.Hurt)), Slowdown: stated(f.Slowdown),
+		OnsetNS: (*int64)(&f.Onset), EndNS: stated(int64(f.End)), DegradedNS: stated(int64(f.Degraded)), Slowdown: stated(f.Slowdown),
 	}
 	return json.Marshal(w)
 }
@@ -95,7 +95,7 @@ func (f *Fault) UnmarshalJSON(b []byte) error {
 	*f = Fault{
 		Signature: w.Signature, AcceptSignatures: w.AcceptSignatures, Entity: w.Entity, Accept: w.Accept, Victims: w.Victims,
 		Domain: w.Domain, Expect: w.Expect, Onset: telemetry.Time(*w.OnsetNS), End: telemetry.Time(orZero(w.EndNS)),
-		Hurt: telemetry.Time(orZero(w.HurtNS)), Jobs: w.Jobs, Slowdown: orZero(w.Slowdown), StepsInFault: w.StepsInFault,
+		Degraded: telemetry.Time(orZero(w.DegradedNS)), Jobs: w.Jobs, Slowdown: orZero(w.Slowdown), StepsInFault: w.StepsInFault,
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (t *Truth) validateFault(f *Fault) error {
 		return errors.New("entity: empty")
 	case f.Expect != ExpectIncident && f.Expect != ExpectRisk && f.Expect != ExpectBenign:
 		return fmt.Errorf("expect %q: want incident, risk or benign", f.Expect)
-	case f.Onset < 0 || f.End < 0 || f.Hurt < 0:
+	case f.Onset < 0 || f.End < 0 || f.Degraded < 0:
 		return errors.New("onset_ns, end_ns, hurt_ns: negative")
 	case f.End != 0 && f.End <= f.Onset:
 		return fmt.Errorf("end_ns %d: not after onset_ns %d", int64(f.End), int64(f.Onset))

@@ -44,16 +44,16 @@ export function rows(budget) {
   };
   for (const p of budget.parts ?? []) {
     if (p.share === 0 && p.observed > 0) continue; // nothing went there
-    take({ name: partName(p.part), title: why[p.part], kind: p.share === null ? "untold" : "part", domain: p.domain, share: p.share, value: p.gpu_seconds, observed: p.observed });
+    take({ name: partName(p.part), title: why[p.part], kind: p.share === null ? "unobserved" : "part", domain: p.domain, share: p.share, value: p.gpu_seconds, observed: p.observed });
   }
   take({ name: "unexplained", kind: "unexplained", share: budget.unexplained?.share, value: budget.unexplained?.gpu_seconds, title: "not attributed; it includes the parts that are not observed" });
   const got = budget.achieved;
-  out.push({ name: "achieved", kind: got ? "achieved" : "untold", from: 0, share: got ? got.share : 0, at: left, value: got?.gpu_seconds ?? null, title: got ? "what the model's own arithmetic needs at peak" : "no MFU is known: it is part of what is unexplained" });
+  out.push({ name: "achieved", kind: got ? "achieved" : "unobserved", from: 0, share: got ? got.share : 0, at: left, value: got?.gpu_seconds ?? null, title: got ? "what the model's own arithmetic needs at peak" : "no MFU is known: it is part of what is unexplained" });
   return out;
 }
 
 function row(line) {
-  const unseen = line.kind === "untold";
+  const unseen = line.kind === "unobserved";
   return h("tr", { class: `fall-${line.kind} ${domainClass(line.domain)}` },
     h("th", { scope: "row", title: line.title }, line.domain ? domainSign(line.domain) : h("span", { class: "nosign" }), line.name),
     h("td", { class: "bar" }, bar(line)),
@@ -66,7 +66,7 @@ function row(line) {
 function bar(line) {
   const w = (v) => `${(100 * v).toFixed(3)}%`;
   return s("svg", { class: "fall", height: 16, "aria-hidden": "true" },
-    line.kind === "untold"
+    line.kind === "unobserved"
       ? s("line", { class: "unknown", x1: w(line.at ?? 0), x2: w(line.at ?? 0), y1: 0, y2: 16 })
       : s("rect", { class: "part", x: w(line.from), y: 3, width: w(Math.max(line.share, 0.002)), height: 10 }));
 }

@@ -13,7 +13,7 @@ const fewSources = 15;
 
 // A state of a requirement, or how well a fault is seen: which sign and words.
 const states = {
-  met: ["healthy", "reported"], partly: ["warning", "in part"], stale: ["warning", "no longer"], missing: ["failed", "no data"], absent: ["ended", "no such device"], untold: ["info", "not observable by telemetry"],
+  met: ["healthy", "reported"], partly: ["warning", "in part"], stale: ["warning", "no longer"], missing: ["failed", "no data"], absent: ["ended", "no such device"], unobservable: ["info", "not observable by telemetry"],
   clear: ["healthy", "can be identified"], confused: ["warning", "looks like another"], blind: ["failed", "cannot be seen"], nowhere: ["ended", "no such device"],
 };
 
@@ -134,7 +134,7 @@ function faultList(dark, all) {
 }
 
 function wantedTable(list, now) {
-  const rank = ["missing", "stale", "partly", "untold", "met", "absent"];
+  const rank = ["missing", "stale", "partly", "unobservable", "met", "absent"];
   const sorted = list.map((r, i) => [r, i]).sort(([a, i], [b, k]) => rank.indexOf(a.state) - rank.indexOf(b.state) || i - k).map(([r]) => r);
   return h("table", { class: "wanted" },
     h("caption", { class: "unseen" }, "Requirements and what speaks for them"),

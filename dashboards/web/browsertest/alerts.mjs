@@ -2,14 +2,14 @@
 
 const plain = (s) => s.replaceAll("\u00a0", " ");
 
-/** What rules alert of is told, but for what an open incident says; each has an address, and says which rule, of whom, since when, and what it comes to. */
+/** What rules alert of is shown, but for what an open incident says; each has an address, and says which rule, of whom, since when, and what it comes to. */
 export async function alertsOfRules({ page, site, url, check, shot }) {
   const { incidents } = await site.get("/api/v1/incidents");
   await page.goto(url);
   await page.locator("section.alerts .alert-row").first().waitFor();
-  const told = (await page.locator("section.alerts .alert-row").allInnerTexts()).map(plain);
-  check(told.length === 2 && told[0].includes("LinkDown: 2 at switch:leaf7") && told[0].includes("2 alerts"), `the gravest first, without what is said and what is for information: ${told.join(" | ")}`);
-  check(told[1].includes("silenced") && told[1].includes("at 97"), `a silenced one says so, and its value: ${told[1]}`);
+  const shown = (await page.locator("section.alerts .alert-row").allInnerTexts()).map(plain);
+  check(shown.length === 2 && shown[0].includes("LinkDown: 2 at switch:leaf7") && shown[0].includes("2 alerts"), `the gravest first, without what is said and what is for information: ${shown.join(" | ")}`);
+  check(shown[1].includes("silenced") && shown[1].includes("at 97"), `a silenced one says so, and its value: ${shown[1]}`);
   check((await page.locator("section.alerts .all").innerText()).includes("1 other that open incidents include"), "what an incident says is counted");
   await page.locator("section.open .incident-row").first().waitFor();
   check(await page.locator("section.open .incident-row").count() === 1, "incidents stay by themselves");
@@ -63,7 +63,7 @@ export async function alertsOfRules({ page, site, url, check, shot }) {
 alertsOfRules.allows = /404/;
 
 /** Where alerts cannot be asked for, the overview leaves them out and their view says why. */
-export async function alertsNotHeard({ page, site, url, check }) {
+export async function alertsUnreachable({ page, site, url, check }) {
   await site.set("/api/v1/alerts", { error: "no alerts are kept here" }, 501);
   await page.goto(url);
   await page.locator("section.open .incident-row").waitFor();
@@ -71,4 +71,4 @@ export async function alertsNotHeard({ page, site, url, check }) {
   await page.goto(`${url}/alerts`);
   await page.getByText("No data: no alerts are kept here").waitFor();
 }
-alertsNotHeard.allows = /501/;
+alertsUnreachable.allows = /501/;

@@ -4,7 +4,7 @@ import { overflow, measureText } from "./looks.mjs";
 
 const drawn = (page) => page.locator("canvas.cells").first().waitFor().then(() => page.waitForFunction(() => document.querySelector("canvas.cells")?.height > 20));
 
-/** The whole fabric: the worst is told, a cell is told under pointer and focus, and opens its switch, its port, and the way back. */
+/** The whole fabric: the worst is shown, a cell is shown under pointer and focus, and opens its switch, its port, and the way back. */
 export async function fabric({ page, url, check }) {
   await page.goto(`${url}/fabric`);
   await drawn(page);
@@ -15,11 +15,11 @@ export async function fabric({ page, url, check }) {
   const links = (await page.locator("section.worstlinks li").allInnerTexts()).map((w) => w.replace(/\s+/g, " "));
   check(/ down$/.test(links[0]) && links[0].startsWith(worst), `a link that is down is first: ${links}`);
   check(links.some((w) => new RegExp(`^${worst} eth2 to \\S+ 4\\d %$`).test(w)), `the link that is paused is listed: ${links}`);
-  check(/as wide as their load/.test(await page.locator(".linkkey").innerText()), "what lines mean is told");
+  check(/as wide as their load/.test(await page.locator(".linkkey").innerText()), "what lines mean is shown");
   await page.locator("canvas.cells").focus();
   await page.keyboard.press("End");
   const last = await page.locator("canvas.cells").getAttribute("aria-valuetext");
-  check(/^p\d+-leaf\d+, plane \d+ leaf, .* paused by PFC/.test(last), `the focus is told: ${last}`);
+  check(/^p\d+-leaf\d+, plane \d+ leaf, .* paused by PFC/.test(last), `the focus is shown: ${last}`);
   check(await page.locator(".tip").isVisible(), "and shown");
   await page.keyboard.press("ArrowUp");
   check(/spine/.test(await page.locator("canvas.cells").getAttribute("aria-valuetext")), "up is the tier above");
@@ -36,7 +36,7 @@ export async function fabric({ page, url, check }) {
   await page.locator(".port", { hasText: "eth2" }).first().click();
   await page.waitForFunction(() => document.querySelectorAll(".pastbox .plot .curve").length > 3);
   check(/^port:/.test(new URL(page.url()).searchParams.get("of")), "a port has one");
-  check((await page.locator(".facts").innerText()).includes("the other end is nic"), "the port's other end is told");
+  check((await page.locator(".facts").innerText()).includes("the other end is nic"), "the port's other end is shown");
   await page.goBack();
   await page.locator(".port").first().waitFor();
   await page.goBack();
@@ -151,13 +151,13 @@ export async function power({ page, url, check }) {
   const headline = await page.locator("h1").innerText();
   check(/^8 racks; psu r000\/a\/3 delivers nothing; pdu row00\/b at 8\d\s% of its limit; node n000[4-7] \d(\.\d+)?\s°C from slowdown$/.test(headline), `the headline tells the least margins: ${headline}`);
   check((await page.locator("section.leastheat .num").first().innerText()).startsWith(await page.evaluate(() => /(\d[\d.]*)\s°C/.exec(document.querySelector("h1").textContent)[1])), "and so does the list");
-  const card = page.locator(".rackcard").first(), told = (await card.innerText()).replace(/\s+/g, " ");
-  check(/^rack r001 .*shelf a \d+ % shelf b \d+ % \d[\d.]* °C to slowdown at n000[4-7] loop r001 [\d.]+ l\/min, [\d.]+ °C → [\d.]+ °C$/.test(told), `the rack with the least margin, with its power and cooling: ${told}`);
+  const card = page.locator(".rackcard").first(), shown = (await card.innerText()).replace(/\s+/g, " ");
+  check(/^rack r001 .*shelf a \d+ % shelf b \d+ % \d[\d.]* °C to slowdown at n000[4-7] loop r001 [\d.]+ l\/min, [\d.]+ °C → [\d.]+ °C$/.test(shown), `the rack with the least margin, with its power and cooling: ${shown}`);
   const maps = page.locator("canvas.cells");
   check(await maps.count() === 3, "three maps");
   await maps.nth(1).focus();
   await page.keyboard.press("Home");
-  check(/^feed a, .*% of the limit at the tightest behind it/.test(await maps.nth(1).getAttribute("aria-valuetext")), `a feed is told: ${await maps.nth(1).getAttribute("aria-valuetext")}`);
+  check(/^feed a, .*% of the limit at the tightest behind it/.test(await maps.nth(1).getAttribute("aria-valuetext")), `a feed is shown: ${await maps.nth(1).getAttribute("aria-valuetext")}`);
   await page.getByRole("button", { name: "GPU margin" }).click();
   check(new URL(page.url()).searchParams.get("measure") === "margin", "the address carries the measure");
   await maps.first().focus();

@@ -15,10 +15,10 @@ export async function threeClicks({ page, url, check, note }) {
   const command = page.locator(".commands[open] .command").first();
   await click(command.getByRole("button", { name: /^Copy / }));
   await page.waitForFunction(() => globalThis.copied); // the button says so for two seconds only
-  const told = await command.locator("code").innerText(), copied = await page.evaluate(() => globalThis.copied);
-  check(copied === told && told.length > 5, `what is copied is the command: ${copied}`);
+  const shown = await command.locator("code").innerText(), copied = await page.evaluate(() => globalThis.copied);
+  check(copied === shown && shown.length > 5, `what is copied is the command: ${copied}`);
   check(clicks <= 3, `${domain}: ${clicks} clicks`);
-  note(`${domain}: ${clicks} clicks to ${told}`);
+  note(`${domain}: ${clicks} clicks to ${shown}`);
 }
 
 /** A loss and a confidence are stated alike wherever they stand: lists, causes, domains, the job, the root and the incident itself. */

@@ -88,7 +88,7 @@ export async function replayView({ page, site, url, check }) {
   check(new URL(page.url()).pathname === "/replay", "the bar's name leads to the view");
   check((await page.locator("h1").innerText()) === "Replay of slownic-2.qtrace", "it says what is played");
   const rows = await page.locator(".mark-row").allInnerTexts();
-  check(rows.length === 2 && !/not yet known/.test(rows[0]) && /not yet known/.test(rows[1]), `what is known at this moment is told: ${rows}`);
+  check(rows.length === 2 && !/not yet known/.test(rows[0]) && /not yet known/.test(rows[1]), `what is known at this moment is shown: ${rows}`);
   check(seconds((await order(site, () => page.locator(".mark-row").nth(1).getByRole("button", { name: "to its beginning" }).click())).seek) === 300, "a button leads to what led to it");
   check(await page.locator(".mark-row").nth(1).getByRole("button", { name: "to its end" }).count() === 0, "what is not over has no end");
   await page.locator(".mark-row a").first().click();

@@ -1,4 +1,4 @@
-// What the page must do, told as a person would try it.
+// What the page must do, as a person would try it.
 
 import { overflow } from "./looks.mjs";
 
@@ -52,14 +52,14 @@ export async function pressed({ page, site, url, check }) {
   const href = await line.getAttribute("href");
   await page.evaluate(() => {
     const stream = new EventSource("/api/v1/stream");
-    window.heard = new Promise((done) => stream.addEventListener("incident", () => requestAnimationFrame(() => requestAnimationFrame(done))));
+    window.received = new Promise((done) => stream.addEventListener("incident", () => requestAnimationFrame(() => requestAnimationFrame(done))));
   });
   await site.connected(2);
   await line.hover();
   const { y } = await line.boundingBox();
   await page.mouse.down();
   await site.send("incident", await site.get("/api/v1/example"), 7);
-  await page.evaluate(() => window.heard);
+  await page.evaluate(() => window.received);
   await page.mouse.up();
   await page.locator(".onejob").waitFor();
   check(new URL(page.url()).pathname === href, "the line that was pressed is the one that was meant");
@@ -118,10 +118,10 @@ export async function chain({ page, site, url, check }) {
     check(await page.locator("svg.chain .edge").count() === nodes - 1, `${known.id}: ${nodes - 1} edges`);
     check(await page.locator("svg.chain .node.root").count() === 1 && await page.locator("svg.chain .node.hurt").count() === 1, `${known.id}: one root, one hurt`);
     const lags = await page.locator("svg.chain .lag").allTextContents();
-    const told = known.chain.filter((l) => l.from !== "");
-    check(lags.length === told.length && lags.every((l) => /^[+−]?[\d.]+( ± [\d.]+)? s$/u.test(l.replaceAll("\u00a0", " "))), `${known.id}: lags with their uncertainty: ${lags}`);
+    const shown = known.chain.filter((l) => l.from !== "");
+    check(lags.length === shown.length && lags.every((l) => /^[+−]?[\d.]+( ± [\d.]+)? s$/u.test(l.replaceAll("\u00a0", " "))), `${known.id}: lags with their uncertainty: ${lags}`);
     const relations = await page.locator("svg.chain .edge:not(.implied) .relation").allTextContents();
-    check(told.every((l, i) => relations[i].includes(l.relation)), `${known.id}: relations ${relations}`);
+    check(shown.every((l, i) => relations[i].includes(l.relation)), `${known.id}: relations ${relations}`);
     const values = await page.locator("svg.chain .value").allTextContents();
     check(values.join(" ").includes("→"), `${known.id}: what each shows, before and now`);
     check(await page.locator(".chainbox ol.unseen li").count() === nodes, `${known.id}: the same is said in words`);
@@ -155,11 +155,11 @@ async function overlaps(page, selector, check, what) {
 export async function curves({ page, site, url, check }) {
   const { incidents } = await site.get("/api/v1/incidents");
   const id = incidents[0].id;
-  const told = await site.get(`/api/v1/incidents/${id}/curves`);
+  const shown = await site.get(`/api/v1/incidents/${id}/curves`);
   await page.goto(`${url}/incidents/${id}`);
   await page.locator(".curves .plot .curve").first().waitFor();
   const plots = page.locator(".plots > .curve");
-  check(await plots.count() === Math.min(10, told.curves.length), `${told.curves.length} curves, at first at most ten`);
+  check(await plots.count() === Math.min(10, shown.curves.length), `${shown.curves.length} curves, at first at most ten`);
   check((await plots.first().getAttribute("data-metric")) === "job_step_seconds", "the step time comes first");
   check((await plots.nth(1).getAttribute("data-entity")) === incidents[0].root.entity, "the root comes next");
   check(await page.locator(".ticks .time").count() >= 3, "the time axis has ticks");
@@ -172,19 +172,19 @@ export async function curves({ page, site, url, check }) {
     check(Math.abs(g.left - geometry[0].left) < 1 && Math.abs(g.band[0] - geometry[0].band[0]) < 1 && Math.abs(g.opened - geometry[0].opened) < 1, "all curves share one time axis");
     check(g.zero && g.axis === 2, "every axis begins at zero and tells its end");
   }
-  const span = (Date.parse(incidents[0].onset.latest) - Date.parse(incidents[0].onset.earliest)) / (Date.parse(told.tick) - Date.parse(told.from));
+  const span = (Date.parse(incidents[0].onset.latest) - Date.parse(incidents[0].onset.earliest)) / (Date.parse(shown.tick) - Date.parse(shown.from));
   check(Math.abs(geometry[0].band[1] - span * (geometry[0].width - 54)) < 2, `the onset is as wide as the interval is: ${geometry[0].band[1]}`);
   check(await page.locator(".plot .lost").count() === 1, "what was lost is shaded in the step time");
-  const gaps = told.curves.slice(0, 10).reduce((n, c) => n + (c.metric === "job_step_seconds" ? 0 : c.v.filter((v, i) => v === null && i > 0 && c.v[i - 1] !== null).length), 0);
+  const gaps = shown.curves.slice(0, 10).reduce((n, c) => n + (c.metric === "job_step_seconds" ? 0 : c.v.filter((v, i) => v === null && i > 0 && c.v[i - 1] !== null).length), 0);
   check(gaps === 0 || await page.locator(".plot .gap").count() > 0, "gaps are drawn as gaps");
   await crosshair({ page, check });
-  if (told.curves.length > 10) {
+  if (shown.curves.length > 10) {
     await page.getByRole("button", { name: /more$/ }).click();
-    check(await plots.count() === told.curves.length, "the other witnesses come on demand");
+    check(await plots.count() === shown.curves.length, "the other curves come on demand");
   }
   const before = await page.locator(".plot .curve").first().getAttribute("d");
-  const later = second(told.tick, 4), step = told.curves.find((c) => c.role === "effect");
-  await site.set(`/api/v1/incidents/${id}/curves`, { ...told, to: later, tick: later, curves: [{ ...step, t: [Date.parse(later)], v: [6.5] }] });
+  const later = second(shown.tick, 4), step = shown.curves.find((c) => c.role === "effect");
+  await site.set(`/api/v1/incidents/${id}/curves`, { ...shown, to: later, tick: later, curves: [{ ...step, t: [Date.parse(later)], v: [6.5] }] });
   await site.connected();
   await page.evaluate(() => { window.headline = document.querySelector("h1"); window.headline.focus(); });
   const [job] = incidents[0].impact.jobs;
@@ -196,7 +196,7 @@ export async function curves({ page, site, url, check }) {
   await site.send("state", { tick: second(later, 60) });
   await page.waitForFunction((t) => document.querySelector(".time time").getAttribute("datetime") === t, second(later, 60));
   check(await page.locator(".plot .unfinished").count() === 0, "curves that are behind the log tell of no stall");
-  await site.set(`/api/v1/incidents/${id}/curves`, { ...told, to: second(later, 80), tick: second(later, 80), curves: [] });
+  await site.set(`/api/v1/incidents/${id}/curves`, { ...shown, to: second(later, 80), tick: second(later, 80), curves: [] });
   await site.send("state", { tick: second(later, 80) });
   await page.locator(".plot .unfinished").waitFor({ state: "attached" });
   await site.send("incident", { ...incidents[0], revision: incidents[0].revision + 1, state: "resolved", resolved: second(later, 81), updated: second(later, 81) }, 9);
@@ -318,9 +318,9 @@ export async function lostConnection({ page, site, url, check, note, shot }) {
   await page.goto(url);
   await site.connected();
   const { incidents } = await site.get("/api/v1/incidents");
-  const heard = { ...incidents[0], revision: incidents[0].revision + 1, title: `Heard: ${incidents[0].title}` };
-  await site.send("incident", heard, 41);
-  await page.getByText(/^Heard: /).first().waitFor(); // so that there is something to resume behind
+  const renewed = { ...incidents[0], revision: incidents[0].revision + 1, title: `Renewed: ${incidents[0].title}` };
+  await site.send("incident", renewed, 41);
+  await page.getByText(/^Renewed: /).first().waitFor(); // so that there is something to resume behind
   await page.waitForFunction(() => /\d\d:\d\d/.test(document.querySelector(".time time").textContent));
   const clock = await page.locator(".time time").textContent();
   await site.control({ Do: "refuse" });
@@ -373,7 +373,7 @@ async function begun({ page, site, url }, time) {
   return passing;
 }
 
-/** A log that stands still is told from a lost connection, with since when, until it goes on. */
+/** A log that stands still is distinguished from a lost connection, with since when, until it goes on. */
 export async function logStandsStill({ page, site, url, check }) {
   const passing = await begun({ page, site, url }, "2001-02-03T04:05:06Z");
   const text = () => page.locator(".time time").textContent();
@@ -426,7 +426,7 @@ export async function deadStreamOfASlowLog({ page, site, url, check }) {
   check(streams === 2, `it connects anew: ${streams} streams`);
 }
 
-/** An empty site says what is heard and how to connect something. */
+/** An empty site shows that no data is received, and how to connect something. */
 export async function emptySite({ page, url, check }) {
   await page.goto(url);
   await page.getByText("No data: not receiving software, computing, network, power, cooling").waitFor();
@@ -446,7 +446,7 @@ export async function notReady({ page, site, url, check }) {
 }
 notReady.allows = /503|ERR_/;
 
-/** What the stream has told is shown, though one answer never comes. */
+/** What the stream has sent is shown, though one answer never comes. */
 export async function slowAnswer({ page, site, url, check }) {
   await page.route("**/api/v1/jobs", () => {});
   await page.goto(url);
@@ -469,7 +469,7 @@ export async function alarms({ page, site, url, check }) {
   check(true, "");
 }
 
-/** Times of a recording that begins at zero are told as time into it. */
+/** Times of a recording that begins at zero are shown as time into it. */
 export async function recordingTimes({ page, site, url, check }) {
   await page.goto(url);
   await page.locator("section.resolved .incident-row").waitFor();

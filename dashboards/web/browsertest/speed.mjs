@@ -1,9 +1,9 @@
 // What the views cost a browser at a site's full size. The machine is shared with
-// whatever else runs, so what is told first is processor time of the page's own
+// whatever else runs, so what is shown first is processor time of the page's own
 // thread, from Chromium's trace; the clock stands beside it.
 
 const categories = ["devtools.timeline", "disabled-by-default-devtools.timeline", "loading", "blink.user_timing"];
-const updates = 6; // the first has the scripts warm up, and is told apart
+const updates = 6; // the first has the scripts warm up, and is shown apart
 
 /** Every view, one after the other: until the first paint, until it is whole, and what an update takes. */
 export async function speed({ page, browser, site, url, given, check, note }) {
@@ -14,9 +14,9 @@ export async function speed({ page, browser, site, url, given, check, note }) {
     await browser.startTracing(page, { categories });
     const first = await firstPaint(page, url, view);
     await moved(page, site);
-    const told = costs(JSON.parse(await browser.stopTracing()).traceEvents);
-    check(told.updates.length === updates, `${view.name}: ${told.updates.length} updates were seen`);
-    note(`${view.name} | ${ms(told.paint.cpu)} (${ms(told.paint.script)}, ${ms(told.paint.layout)}) · ${ms(first.paint)} · ${first.requests}, ${(first.bytes / 1000).toFixed(0)} | ${ms(told.whole)} · ${ms(first.whole)} | ${told.updates.map((u) => ms(u.cpu)).join(", ")}; ${ms(Math.max(...told.updates.slice(1).map((u) => u.longest)))} | ${first.nodes}`);
+    const shown = costs(JSON.parse(await browser.stopTracing()).traceEvents);
+    check(shown.updates.length === updates, `${view.name}: ${shown.updates.length} updates were seen`);
+    note(`${view.name} | ${ms(shown.paint.cpu)} (${ms(shown.paint.script)}, ${ms(shown.paint.layout)}) · ${ms(first.paint)} · ${first.requests}, ${(first.bytes / 1000).toFixed(0)} | ${ms(shown.whole)} · ${ms(first.whole)} | ${shown.updates.map((u) => ms(u.cpu)).join(", ")}; ${ms(Math.max(...shown.updates.slice(1).map((u) => u.longest)))} | ${first.nodes}`);
   }
 }
 

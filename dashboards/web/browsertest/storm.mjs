@@ -40,7 +40,7 @@ export async function storm({ page, browser, url, given, check, note, shot }) {
   await page.locator("svg.chain .node").first().waitFor();
   await page.locator(".plots .curve").first().waitFor();
   check(plain(await page.locator("main").innerText()).includes(given.root), "the incident names the spine");
-  note(`${seconds()}: ${await page.locator("table.impact tbody tr").count()} jobs are told of`);
+  note(`${seconds()}: ${await page.locator("table.impact tbody tr").count()} jobs are reported`);
   await shot("storm-incident");
   note(`answers that came too late for the service: ${[...busy].map(([path, n]) => `${n} of ${path}`).join(", ") || "none"}`);
 }

@@ -10,7 +10,7 @@ import { differences } from "../app/revisions.js";
 
 const plain = (s) => s.replaceAll("\u00a0", " ");
 
-test("quantities are told in the units that people use", () => {
+test("quantities are shown in the units that people use", () => {
   for (const [v, unit, metric, want] of [
     [0.478, "s/s", "", "47.8 %"], [12.6e9, "bytes/s", "", "101 Gb/s"], [0, "bytes/s", "", "0 b/s"], [6.836, "s", "", "6.84 s"], [0.00065, "s", "", "0.65 ms"], [5400, "seconds", "", "90 min"],
     [1234567, "packets/s", "", "1.23 M/s"], [12, "frames/s", "", "12/s"], [61.23, "celsius", "", "61.2 °C"], [1.18e9, "hertz", "", "1.18 GHz"], [0.41, "1", "job_mfu_ratio", "41.0 %"],
@@ -68,7 +68,7 @@ test("a series tells gaps from silence, and a step stands for its time", () => {
   s.add([1000, 2000, 3000, 4000, 5000, 6000, 7000], [1, 2, null, 4, 5, 6, 7]);
   s.add([6000, 7000, 20000, 21000], [9, 9, 20, 21]);
   assert.deepEqual(s.gaps, [[2000, 4000], [7000, 20000]]);
-  assert.deepEqual(s.v, [1, 2, 4, 5, 6, 7, 20, 21], "what was known is not told twice");
+  assert.deepEqual(s.v, [1, 2, 4, 5, 6, 7, 20, 21], "what was known is not shown twice");
   assert.equal(s.at(3000), -1);
   assert.equal(s.v[s.at(4400)], 4);
   s.add([22000], [null]);
@@ -103,7 +103,7 @@ test("a root that shows nothing itself stands before the chain; one entity may s
   assert.deepEqual(chainModel({ root: { entity: "" }, chain: [] }), { nodes: [], edges: [] });
 });
 
-test("what changed between revisions is told in words", () => {
+test("what changed between revisions is shown in words", () => {
   const one = { state: "open", kind: "risk", severity: "info", root: { entity: "nic:a", signature: "unknown", confidence: 0.4 }, impact: { jobs: [] }, blind_spots: [] };
   const two = { state: "resolved", resolution: "recovered", kind: "incident", severity: "warning", root: { entity: "port:b", signature: "incast", confidence: 0.9 }, impact: { jobs: [{ job: "job:x", slowdown: 2 }] }, blind_spots: [{ entity: "nic:a", metric: "m" }] };
   assert.deepEqual(differences(one, two).map(plain), ["Resolved: recovered.", "From risk to incident.", "Severity from info to warning.", "Root from nic a to port b.", "From unknown to incast.", "Also degraded: x.", "Also not seen: m of nic a.", "Slowdown from – to 2.00 ×.", "Confidence from 40 % to 90 %."]);

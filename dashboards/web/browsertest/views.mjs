@@ -1,4 +1,4 @@
-// What one job, coverage and silences must show, and what is told of costs.
+// What one job, coverage and silences must show, and what is reported costs.
 
 const plain = (s) => s.replaceAll("\u00a0", " ");
 
@@ -67,7 +67,7 @@ export async function oneJob({ page, url, check }) {
   await page.locator("h1 strong").waitFor();
 }
 
-/** Coverage: what is heard, which requirements that meets, which faults cannot be told apart. */
+/** Coverage: what is receiving data, which requirements that meets, which faults cannot be distinguished. */
 export async function coverageReport({ page, site, url, check }) {
   await page.goto(`${url}/coverage`);
   await page.locator(".wanted tbody tr").first().waitFor();
@@ -77,7 +77,7 @@ export async function coverageReport({ page, site, url, check }) {
   const line = plain(await page.locator(".wanted tr", { hasText: "OBS14" }).innerText());
   check(line.includes("no longer") && line.includes("send the switches' syslog"), `what was reported and is no longer, and what to do: ${line}`);
   const dark = plain(await page.locator(".dark").innerText());
-  check(dark.includes("slow-receiver") && dark.includes("pcie_link_width") && dark.includes("of 16 nics") && dark.includes("4 of them report it"), `which faults cannot be told apart, and for want of what: ${dark.slice(0, 300)}`);
+  check(dark.includes("slow-receiver") && dark.includes("pcie_link_width") && dark.includes("of 16 nics") && dark.includes("4 of them report it"), `which faults cannot be distinguished, and for want of what: ${dark.slice(0, 300)}`);
   // The sources are asked for beside the report, and may be answered after it.
   await page.locator("h1", { hasText: /^1 source without data$/ }).waitFor();
   await page.getByRole("button", { name: "without data only" }).click();
@@ -88,7 +88,7 @@ export async function coverageReport({ page, site, url, check }) {
   check((await page.locator("details[open]").innerText()).includes("by gnmi"), "every metric says who tells it");
 }
 
-/** Silences: what they hold back is told before they do; created, listed, expired. */
+/** Silences: what they hold back is shown before they do; created, listed, expired. */
 export async function silencesAndPreview({ page, site, url, check }) {
   const { incidents } = await site.get("/api/v1/incidents");
   await page.goto(`${url}/incidents/${incidents[0].id}`);

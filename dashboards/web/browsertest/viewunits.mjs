@@ -36,8 +36,8 @@ test("a waterfall falls from the whole to what was achieved, without a gap", () 
   let at = 1;
   for (const r of all.slice(1, -1)) { assert.ok(Math.abs(r.from + r.share - at) < 1e-9, `${r.name} begins at ${r.from + r.share}, want ${at}`); at = r.from; }
   assert.ok(Math.abs(at - 0.4) < 1e-9, "what is left is what was achieved");
-  assert.deepEqual([all[2].kind, all[2].share, all.at(-1).kind], ["untold", 0, "achieved"]);
-  assert.equal(rows({ ...budget, achieved: null }).at(-1).kind, "untold");
+  assert.deepEqual([all[2].kind, all[2].share, all.at(-1).kind], ["unobserved", 0, "achieved"]);
+  assert.equal(rows({ ...budget, achieved: null }).at(-1).kind, "unobserved");
   assert.ok(rows({ ...budget, unexplained: { share: 7 } }).every((r) => r.share >= 0 && r.from >= -1e-9), "shares that add up to more than the whole draw nothing outside it");
 });
 
@@ -76,7 +76,7 @@ test("the others wait for the rank that computes longer and waits less, by its o
   }
 });
 
-test("a job's nodes are told with what they hang on", () => {
+test("a job's nodes are shown with what they hang on", () => {
   const edge = (from, rel, to, end = null) => ({ from, rel, to, end });
   const got = placementOf("job:a", [edge("job:a", "runs", "gpu:n2/0"), edge("job:a", "runs", "gpu:n2/1"), edge("job:a", "runs", "node:n10"), edge("job:a", "runs", "gpu:n3/0", "2026-01-01T00:00:00Z"), edge("job:b", "runs", "gpu:n4/0"),
     edge("rack:r1", "contains", "node:n2"), edge("loop:r1/a", "cools", "node:n2"), edge("psu:r1/1", "feeds", "node:n10"), edge("port:leaf1/3", "connects", "nic:n2/x"), edge("nic:n10/x", "connects", "port:leaf2/1")]);
@@ -90,7 +90,7 @@ const incident = {
   chain: [{ entity: "gpu:n1/0" }, { entity: "rank:a/3" }, { entity: "job:a" }], actions: [{ kind: "drain", target: "node:n1", text: "Take it out." }], ruled_out: [{ domain: "power", why: "" }],
 };
 
-test("how far it reaches is told by kind and place", () => {
+test("how far it reaches is shown by kind and place", () => {
   const got = radius(incident, new Map([["node:n1", "rack:r1"], ["node:n2", "rack:r1"]]));
   assert.deepEqual(got, { jobs: ["job:a"], kinds: [["node", ["node:n1", "node:n2"]], ["gpu", ["gpu:n1/0"]], ["rank", ["rank:a/3"]]], where: [["rack:r1", 2]] });
   assert.deepEqual(radius({ root: { entity: "" } }), { jobs: [], kinds: [], where: [] });

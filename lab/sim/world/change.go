@@ -98,7 +98,7 @@ func (w *World) happen(at float64) {
 	if c.Subnet.Failover && !o.Subnet.Failover {
 		w.event(at, telemetry.Entity{Kind: telemetry.SM, Name: fmt.Sprintf("p%d", c.Subnet.Fabric)}, "sm_master_changed", "a standby took over")
 	}
-	if w.cfg.ChangesTold {
+	if w.cfg.ChangesReported {
 		w.settings(at)
 	}
 }

@@ -56,7 +56,7 @@ func TestServing(t *testing.T) {
 func TestSettingsAreToldWhereTheyAre(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		cfg := two(1)
-		cfg.ChangesTold = told
+		cfg.ChangesReported = told
 		w, c := build(t, cfg)
 		play(w, c, 3, nil)
 		c.Switches[2].NoMarks, c.Switches[3].Headroom, c.Switches[4].Eager = true, 0.5, 0.1

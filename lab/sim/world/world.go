@@ -21,11 +21,11 @@ type Config struct {
 	Seed uint64
 	Jobs []work.Spec
 
-	Air         bool // GPUs under heatsinks instead of plates
-	InfiniBand  bool // credits and PortXmitWait instead of pause, marks and CNPs
-	Adaptive    bool // routing that spreads by load instead of by hash
-	ChangesTold bool // a change of a switch's, NIC's or limit's setting is told by an event
-	Plant       plant.Config
+	Air             bool // GPUs under heatsinks instead of plates
+	InfiniBand      bool // credits and PortXmitWait instead of pause, marks and CNPs
+	Adaptive        bool // routing that spreads by load instead of by hash
+	ChangesReported bool // a change of a switch's, NIC's or limit's setting is told by an event
+	Plant           plant.Config
 
 	Physics    worlds.Physics
 	Noise      worlds.Noise // of step times; only Steps and the shape are read

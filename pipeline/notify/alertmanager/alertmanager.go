@@ -221,7 +221,7 @@ func together(answers []notify.Answer) notify.Answer {
 		if x.Verdict == notify.Taken {
 			return x
 		}
-		if x.Verdict == notify.Silent || out.Verdict == notify.Gone {
+		if x.Verdict == notify.NoAnswer || out.Verdict == notify.Gone {
 			x.After = max(x.After, out.After)
 			out = x
 		}

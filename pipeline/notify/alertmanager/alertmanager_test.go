@@ -49,15 +49,15 @@ func open(t testing.TB, now *time.Time, urls ...string) *alertmanager.Alertmanag
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s, now := notifytest.NewServer(t, 200), noon
-		heard := func() (out []notifytest.Heard) {
+		heard := func() (out []notifytest.Received) {
 			for _, q := range s.Requests() {
 				a := sent(t, q.Body)[0]
 				// An alert carries no id: it is known by its incident and revision.
-				out = append(out, notifytest.Heard{ID: a.Labels["incident"] + a.Annotations["revision"], Body: q.Body})
+				out = append(out, notifytest.Received{ID: a.Labels["incident"] + a.Annotations["revision"], Body: q.Body})
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: open(t, &now, s.URL), Behave: s.Behave, Heard: heard, Anonymous: true}
+		return notifytest.Far{Notifier: open(t, &now, s.URL), Behave: s.Behave, Received: heard, Anonymous: true}
 	})
 }
 
@@ -157,7 +157,7 @@ func TestPeers(t *testing.T) {
 		want          notify.Verdict
 	}{
 		{notifytest.Accepts, notifytest.Accepts, notify.Taken}, {notifytest.Refuses, notifytest.Accepts, notify.Taken}, {notifytest.Accepts, notifytest.BreaksOff, notify.Taken},
-		{notifytest.Refuses, notifytest.BreaksOff, notify.Silent}, {notifytest.Leaves, notifytest.Refuses, notify.Refused}, {notifytest.Leaves, notifytest.Leaves, notify.Gone},
+		{notifytest.Refuses, notifytest.BreaksOff, notify.NoAnswer}, {notifytest.Leaves, notifytest.Refuses, notify.Refused}, {notifytest.Leaves, notifytest.Leaves, notify.Gone},
 	} {
 		one.Behave(c.first)
 		two.Behave(c.second)

@@ -21,7 +21,7 @@ const marked = "quintet_alert"
 
 // alerts returns the alerts of a message: an incident is one alert, a group of a
 // rule's alerts is each of them as Prometheus would send it.
-func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error) {
+func (a *Alertmanager) alerts(told *notify.Content, now time.Time) ([]alert, error) {
 	if told.Data.Kind != notify.KindAlert {
 		one, err := a.alert(told, now)
 		return []alert{one}, err
@@ -42,7 +42,7 @@ func (a *Alertmanager) alerts(told *notify.Told, now time.Time) ([]alert, error)
 
 // span returns when an alert begins and ends. A resolved alert ends now or before;
 // any other ends some time in the future.
-func (a *Alertmanager) span(told *notify.Told, began telemetry.Time, now time.Time) (starts, ends time.Time) {
+func (a *Alertmanager) span(told *notify.Content, began telemetry.Time, now time.Time) (starts, ends time.Time) {
 	starts, ends = stamp(int64(began)), now.Add(lives*a.c.Resend).UTC()
 	if told.Resolved() {
 		ends = now.UTC()
@@ -57,7 +57,7 @@ func (a *Alertmanager) span(told *notify.Told, began telemetry.Time, now time.Ti
 }
 
 // alert is an incident as an alert.
-func (a *Alertmanager) alert(told *notify.Told, now time.Time) (alert, error) {
+func (a *Alertmanager) alert(told *notify.Content, now time.Time) (alert, error) {
 	v := a.text.View(told)
 	title, prose, err := a.text.Render(v)
 	if err != nil {

@@ -40,8 +40,8 @@ func (w Way) String() string {
 	return wayNames[w]
 }
 
-// Heard is a message as the far end received it.
-type Heard struct {
+// Received is a message as the far end received it.
+type Received struct {
 	ID   string
 	Body []byte // everything that an attempt must repeat
 }
@@ -52,8 +52,8 @@ type Far struct {
 	// Behave sets how the far end responds, and reports false if this kind of
 	// receiver does not have that way.
 	Behave func(w Way) bool
-	// Heard lists the received messages, in order.
-	Heard func() []Heard
+	// Received lists the received messages, in order.
+	Received func() []Received
 	// Anonymous is set if this kind of receiver is sent no id: its messages are
 	// identified by their content.
 	Anonymous bool
@@ -72,8 +72,8 @@ var wanted = [...]struct {
 	{Accepts, notify.Taken, true, 0},
 	{Refuses, notify.Refused, true, 0},
 	{Throttles, notify.Refused, true, Wish},
-	{Hangs, notify.Silent, true, 0},
-	{BreaksOff, notify.Silent, true, 0},
+	{Hangs, notify.NoAnswer, true, 0},
+	{BreaksOff, notify.NoAnswer, true, 0},
 	{Leaves, notify.Gone, true, 0},
 	{Absent, notify.Refused, false, 0},
 	{Redirects, notify.Refused, true, 0},
@@ -98,7 +98,7 @@ func Test(t *testing.T, open func(t *testing.T) Far) {
 			if (a.Reason == "") != (a.Verdict == notify.Taken) || strings.ContainsAny(a.Reason, "\r\n") {
 				t.Errorf("reason %q of %v: want one line where it was not taken", a.Reason, a.Verdict)
 			}
-			if got := len(far.Heard()); (got == 1) != w.heard {
+			if got := len(far.Received()); (got == 1) != w.heard {
 				t.Errorf("the receiver got %d messages", got)
 			}
 		})
@@ -148,7 +148,7 @@ func testSame(t *testing.T, far Far) {
 	far.Behave(Accepts)
 	once(t, far, patience, message("inc-1.3.far", 2))
 	once(t, far, patience, message("inc-1.4.far", 1))
-	h := far.Heard()
+	h := far.Received()
 	if len(h) != 3 {
 		t.Fatalf("%d messages received, want 3", len(h))
 	}
@@ -179,7 +179,7 @@ func testConcurrent(t *testing.T, far Far) {
 	}
 	all.Wait()
 	ids := map[string]bool{}
-	for _, h := range far.Heard() {
+	for _, h := range far.Received() {
 		ids[h.ID] = true
 	}
 	for i, a := range answers {
@@ -187,7 +187,7 @@ func testConcurrent(t *testing.T, far Far) {
 			t.Errorf("message %d: %+v", i, a)
 		}
 	}
-	if len(ids) != n && !(far.Anonymous && len(far.Heard()) == n) {
+	if len(ids) != n && !(far.Anonymous && len(far.Received()) == n) {
 		t.Errorf("%d ids received, want %d", len(ids), n)
 	}
 }
@@ -200,7 +200,7 @@ func testEnds(t *testing.T, far Far) {
 	go func() { done <- far.Notifier.Notify(ctx, message("inc-1.1.far", 1)) }()
 	select {
 	case a := <-done:
-		if a.Verdict == notify.Taken && len(far.Heard()) == 0 {
+		if a.Verdict == notify.Taken && len(far.Received()) == 0 {
 			t.Error("accepted, and nothing was received")
 		}
 	case <-time.After(patience):

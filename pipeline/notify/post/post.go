@@ -84,7 +84,7 @@ func (c *Client) Send(ctx context.Context, r Request) notify.Answer {
 	if err != nil {
 		a := notify.Answer{Verdict: notify.Refused, Reason: reason(err)}
 		if reached.Load() {
-			a.Verdict = notify.Silent
+			a.Verdict = notify.NoAnswer
 		}
 		return a
 	}

@@ -108,7 +108,7 @@ func New(c Config) (*Raiser, error) {
 	}
 	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, unheard: unheard(c.Site).group, wake: make(chan struct{}, 1),
+	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, unheard: ruleAlert(c.Site).group, wake: make(chan struct{}, 1),
 		count: counts{raised: c.Metrics.GetOrCreateCounter(`quintet_alerts_revisions_total`),
 			full:     c.Metrics.GetOrCreateCounter(`quintet_alerts_dropped_total{reason="full"}`),
 			own:      c.Metrics.GetOrCreateCounter(`quintet_alerts_left_out_total{reason="incident"}`),

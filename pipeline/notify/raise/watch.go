@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// Unheard is the alert that no rule is evaluated any more.
-	Unheard = "QuintetRulesNotEvaluated"
+	// RulesNotEvaluated is the alert that no rule is evaluated any more.
+	RulesNotEvaluated = "QuintetRulesNotEvaluated"
 	// forsaken is how long the lease may go unrenewed before that is reported: four
 	// times Prometheus' own resend interval of alerts, after which it ends an alert
 	// that is not sent again.
@@ -26,10 +26,10 @@ const (
 	fewNamed = 8
 )
 
-// unheard returns the alert QuintetRulesNotEvaluated of a site, without its text.
-func unheard(site string) *Alert {
+// ruleAlert returns the alert QuintetRulesNotEvaluated of a site, without its text.
+func ruleAlert(site string) *Alert {
 	a := &Alert{Entity: telemetry.Entity{Kind: telemetry.Collector, Name: "quintet"}, RuleAlert: notify.RuleAlert{
-		Labels: map[string]string{"alertname": Unheard, "severity": explain.SeverityCritical, "domain": telemetry.Software.String(), "site": site}}}
+		Labels: map[string]string{"alertname": RulesNotEvaluated, "severity": explain.SeverityCritical, "domain": telemetry.Software.String(), "site": site}}}
 	a.print, a.group = a.fingerprint(), a.key()
 	return a
 }
@@ -105,7 +105,7 @@ func (r *Raiser) silence(since, now time.Time) *body {
 		return nil
 	}
 	slices.Sort(open)
-	a := unheard(r.c.Site)
+	a := ruleAlert(r.c.Site)
 	a.StartsAt = telemetry.Time(since.UnixNano())
 	named, more := open, ""
 	if len(open) > fewNamed {

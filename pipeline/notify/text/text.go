@@ -124,7 +124,7 @@ func counts(n parse.Node) bool {
 }
 
 // View returns the template data of a message.
-func (t *Text) View(m *notify.Told) *View {
+func (t *Text) View(m *notify.Content) *View {
 	in := &m.Data
 	v := &View{ID: in.ID, Type: m.Type, State: in.State, Kind: in.Kind, Severity: in.Severity, Title: in.Title, Domain: in.Root.Domain.String(), Signature: in.Root.Signature,
 		Root: in.Root.Entity.String(), Site: in.Site, Confidence: fmt.Sprintf("%.2f", in.Root.Confidence), Opened: in.Opened.String(), Updated: in.Updated.String(),
@@ -270,7 +270,7 @@ func oneLine(s string) string {
 }
 
 // Time reads a message's timestamp, and is the incident's where that is missing.
-func Time(m *notify.Told) telemetry.Time {
+func Time(m *notify.Content) telemetry.Time {
 	var at telemetry.Time
 	if at.UnmarshalText([]byte(m.Timestamp)) != nil {
 		return m.Data.Updated

@@ -12,10 +12,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-func told() *notify.Told {
+func told() *notify.Content {
 	slow, end := 3.84, telemetry.Time(1795229280e9)
 	how := "recovered"
-	return &notify.Told{Type: "incident.resolved", Timestamp: "2026-11-21T02:48:00Z", Notice: "", Data: explain.Incident{
+	return &notify.Content{Type: "incident.resolved", Timestamp: "2026-11-21T02:48:00Z", Notice: "", Data: explain.Incident{
 		ID: "inc-1", State: explain.StateResolved, Kind: "incident", Severity: "critical", Title: "train is\n3.8 times slower", Opened: 1795229220e9, Updated: end, Resolved: &end, Resolution: &how, Revision: 4, Site: "lab",
 		Root:    explain.Root{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: "h1/n0"}, Domain: telemetry.Network, Signature: "slow-receiver", Confidence: 0.937},
 		Impact:  explain.Impact{Jobs: []explain.JobImpact{{Job: telemetry.Entity{Kind: telemetry.Job, Name: "train"}, Slowdown: &slow, GPUSecondsLost: 36000}}},

@@ -148,13 +148,13 @@ func TestConformance(t *testing.T) {
 			}
 			return true
 		}
-		heard := func() (out []notifytest.Heard) {
+		heard := func() (out []notifytest.Received) {
 			for _, r := range f.requests() {
-				out = append(out, notifytest.Heard{ID: r.header.Get("webhook-id"), Body: r.body})
+				out = append(out, notifytest.Received{ID: r.header.Get("webhook-id"), Body: r.body})
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: open(t, webhook.Config{URL: f.URL, SecretFile: notifytest.Secret(t, secretA)}), Behave: behave, Heard: heard}
+		return notifytest.Far{Notifier: open(t, webhook.Config{URL: f.URL, SecretFile: notifytest.Secret(t, secretA)}), Behave: behave, Received: heard}
 	})
 }
 
@@ -298,8 +298,8 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		"text of an error": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no\x1b[31m\nroom", http.StatusInsufficientStorage)
 		}, notify.Refused, 507, ": no [31m room"},
-		"hangs":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, notify.Silent, 0, "no answer in time"},
-		"breaks off": {breakOff, notify.Silent, 0, "EOF"},
+		"hangs":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, notify.NoAnswer, 0, "no answer in time"},
+		"breaks off": {breakOff, notify.NoAnswer, 0, "EOF"},
 	} {
 		f.set(c.answer)
 		before := len(f.requests())
@@ -393,7 +393,7 @@ func TestCancelledWhileItHangs(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f.set(func(http.ResponseWriter, *http.Request) { cancel(); <-f.leave })
 	w := open(t, webhook.Config{URL: f.URL})
-	if a := w.Notify(ctx, message()); a.Verdict != notify.Silent {
+	if a := w.Notify(ctx, message()); a.Verdict != notify.NoAnswer {
 		t.Errorf("%+v", a)
 	}
 }

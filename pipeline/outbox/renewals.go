@@ -8,39 +8,39 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// saidSchema is a schema that may have to be renewed.
-type saidSchema struct {
+// renewedSchema is a schema that may have to be renewed.
+type renewedSchema struct {
 	record []byte
 	order  uint64 // of being said; of those that were replaced, the oldest goes first
 	old    bool   // its source has a newer one
 }
 
-// saidEdge is an edge that holds.
-type saidEdge struct {
+// renewedEdge is an edge that holds.
+type renewedEdge struct {
 	edge    telemetry.Edge
 	size    int
 	stored  bool           // what it says now is known to be in the log
 	renewed telemetry.Time // when it was last said again; zero if never
 }
 
-// told keeps the records that are emitted once and must be renewed: the newest
+// renewals keeps the records that are emitted once and must be renewed: the newest
 // schema of every source, older ones while there is room, because their frames may
 // still be in transit, and every edge that has not ended. It is bounded in bytes.
-type told struct {
+type renewals struct {
 	limit, bytes int
 	order        uint64
-	schemas      map[telemetry.Fingerprint]*saidSchema
+	schemas      map[telemetry.Fingerprint]*renewedSchema
 	newest       map[telemetry.Source]telemetry.Fingerprint
-	edges        map[telemetry.EdgeIdentity]*saidEdge
+	edges        map[telemetry.EdgeIdentity]*renewedEdge
 }
 
-func newTold(limit int) told {
-	return told{limit: limit, schemas: map[telemetry.Fingerprint]*saidSchema{},
-		newest: map[telemetry.Source]telemetry.Fingerprint{}, edges: map[telemetry.EdgeIdentity]*saidEdge{}}
+func newRenewals(limit int) renewals {
+	return renewals{limit: limit, schemas: map[telemetry.Fingerprint]*renewedSchema{},
+		newest: map[telemetry.Source]telemetry.Fingerprint{}, edges: map[telemetry.EdgeIdentity]*renewedEdge{}}
 }
 
 // schema keeps a schema; false means that there is no room.
-func (t *told) schema(s *telemetry.Schema, record []byte) bool {
+func (t *renewals) schema(s *telemetry.Schema, record []byte) bool {
 	fp := thin.SchemaPrint(record)
 	t.order++
 	if known := t.schemas[fp]; known != nil {
@@ -51,7 +51,7 @@ func (t *told) schema(s *telemetry.Schema, record []byte) bool {
 			return false
 		}
 		t.bytes += size
-		t.schemas[fp] = &saidSchema{record: slices.Clone(record), order: t.order}
+		t.schemas[fp] = &renewedSchema{record: slices.Clone(record), order: t.order}
 	}
 	if before, ok := t.newest[s.Source]; ok && before != fp && t.schemas[before] != nil {
 		t.schemas[before].old = true
@@ -61,10 +61,10 @@ func (t *told) schema(s *telemetry.Schema, record []byte) bool {
 }
 
 // makeRoom drops schemas that were replaced, the oldest first.
-func (t *told) makeRoom(size int) bool {
+func (t *renewals) makeRoom(size int) bool {
 	for t.bytes+size > t.limit {
 		var oldest telemetry.Fingerprint
-		var at *saidSchema
+		var at *renewedSchema
 		for fp, s := range t.schemas {
 			if s.old && (at == nil || s.order < at.order) {
 				oldest, at = fp, s
@@ -80,7 +80,7 @@ func (t *told) makeRoom(size int) bool {
 }
 
 // record returns the bytes that state a schema, nil if it is not remembered.
-func (t *told) record(fp telemetry.Fingerprint) []byte {
+func (t *renewals) record(fp telemetry.Fingerprint) []byte {
 	if s := t.schemas[fp]; s != nil {
 		return s.record
 	}
@@ -91,7 +91,7 @@ func (t *told) record(fp telemetry.Fingerprint) []byte {
 // room. A statement that is no newer than this outbox's own renewal of the edge
 // would be taken for an older one by readers of both, so it is dated after the
 // renewal.
-func (t *told) edge(e *telemetry.Edge) bool {
+func (t *renewals) edge(e *telemetry.Edge) bool {
 	key := e.Identity()
 	known := t.edges[key]
 	if known != nil && known.renewed != 0 && e.Received <= known.renewed {
@@ -109,7 +109,7 @@ func (t *told) edge(e *telemetry.Edge) bool {
 		return false
 	}
 	t.bytes += size
-	said := &saidEdge{edge: *e, size: size}
+	said := &renewedEdge{edge: *e, size: size}
 	if known != nil {
 		said.renewed = known.renewed
 	}
@@ -127,7 +127,7 @@ func edgeSize(e *telemetry.Edge) int {
 }
 
 // edgeStored records that the log has a statement of an edge.
-func (t *told) edgeStored(e *telemetry.Edge) {
+func (t *renewals) edgeStored(e *telemetry.Edge) {
 	if known := t.edges[e.Identity()]; known != nil && known.edge.Received == e.Received && known.edge.Compare(e) == 0 {
 		known.stored = true
 	}
@@ -136,7 +136,7 @@ func (t *told) edgeStored(e *telemetry.Edge) {
 // openEdges lists the edges whose newest statement the log has, in order. Those
 // on their way are not renewed: the renewal would overtake them. Nothing is on
 // its way where everything was sent: then what the log has not, it never got.
-func (t *told) openEdges(everythingSent bool) []telemetry.EdgeIdentity {
+func (t *renewals) openEdges(everythingSent bool) []telemetry.EdgeIdentity {
 	keys := make([]telemetry.EdgeIdentity, 0, len(t.edges))
 	for k, e := range t.edges {
 		if e.stored = e.stored || everythingSent; e.stored {
@@ -149,7 +149,7 @@ func (t *told) openEdges(everythingSent bool) []telemetry.EdgeIdentity {
 
 // renewEdge appends the record that renews an edge at a time; it returns dst
 // unchanged if there is nothing to renew.
-func (t *told) renewEdge(dst []byte, key telemetry.EdgeIdentity, at telemetry.Time) []byte {
+func (t *renewals) renewEdge(dst []byte, key telemetry.EdgeIdentity, at telemetry.Time) []byte {
 	known := t.edges[key]
 	if known == nil || !known.stored {
 		return dst
@@ -166,7 +166,7 @@ func (t *told) renewEdge(dst []byte, key telemetry.EdgeIdentity, at telemetry.Ti
 
 // current lists the newest schema of every source, in the order in which they were
 // emitted.
-func (t *told) current() []telemetry.Fingerprint {
+func (t *renewals) current() []telemetry.Fingerprint {
 	var fps []telemetry.Fingerprint
 	for fp, s := range t.schemas {
 		if !s.old {
