@@ -650,11 +650,11 @@ type NodeHealth struct {
 
 // NoteView is a schema of the API.
 type NoteView struct {
-	Acknowledged *Said    `json:"acknowledged"`
-	Assigned     *Said    `json:"assigned"`
-	Done         *Said    `json:"done,omitzero"`
-	SilencedBy   []string `json:"silenced_by"`
-	Verdict      *Said    `json:"verdict"`
+	Acknowledged *PersonNote `json:"acknowledged"`
+	Assigned     *PersonNote `json:"assigned"`
+	Done         *PersonNote `json:"done,omitzero"`
+	SilencedBy   []string    `json:"silenced_by"`
+	Verdict      *PersonNote `json:"verdict"`
 }
 
 // Opinion is a schema of the API.
@@ -664,6 +664,18 @@ type Opinion struct {
 	Signature string          `json:"signature"`
 	Text      string          `json:"text"`
 	Verdict   json.RawMessage `json:"verdict"`
+}
+
+// PersonNote is a schema of the API.
+type PersonNote struct {
+	Action    string    `json:"action,omitzero"`
+	At        time.Time `json:"at"`
+	By        string    `json:"by"`
+	Entity    string    `json:"entity,omitzero"`
+	Signature string    `json:"signature,omitzero"`
+	Text      string    `json:"text"`
+	To        string    `json:"to,omitzero"`
+	Verdict   string    `json:"verdict,omitzero"`
 }
 
 // Preview is a schema of the API.
@@ -697,18 +709,6 @@ type Reloaded struct {
 type RevisionList struct {
 	Next      string     `json:"next,omitzero"`
 	Revisions []Incident `json:"revisions"`
-}
-
-// Said is a schema of the API.
-type Said struct {
-	Action    string    `json:"action,omitzero"`
-	At        time.Time `json:"at"`
-	By        string    `json:"by"`
-	Entity    string    `json:"entity,omitzero"`
-	Signature string    `json:"signature,omitzero"`
-	Text      string    `json:"text"`
-	To        string    `json:"to,omitzero"`
-	Verdict   string    `json:"verdict,omitzero"`
 }
 
 // SilenceBody is a schema of the API.
