@@ -9,7 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 )
 
-// formerKey returns the present name of a key that files of releases before 0.25 have,
+// formerKey returns the present name of a key that files of earlier releases have,
 // "" if it is no former one.
 func formerKey(key string) string {
 	switch key {

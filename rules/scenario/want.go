@@ -91,7 +91,7 @@ func (p *parser) want(line int, w []string) {
 		return
 	}
 	for _, o := range w {
-		if old, value, _ := strings.Cut(o, "="); old == "hurts" { // until 0.24
+		if old, value, _ := strings.Cut(o, "="); old == "hurts" { // of earlier releases
 			p.s.Former = append(p.s.Former, Error{p.s.Name, line, "want: hurts is now degrades"})
 			o = "degrades=" + value
 		}
