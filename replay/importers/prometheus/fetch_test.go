@@ -53,7 +53,7 @@ func server(t *testing.T, fill func(put func(l labels.Labels, after time.Duratio
 	if err := app.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(query.New(t.Context(), query.Config{Dir: dir, DB: db, Catalogue: telemetry.DefaultCatalogue(), Logger: quiet, Registry: registry.NewRegistry()}))
+	s := httptest.NewServer(query.New(t.Context(), query.Config{DB: db, Catalogue: telemetry.DefaultCatalogue(), Logger: quiet, Registry: registry.NewRegistry()}))
 	t.Cleanup(s.Close)
 	client, err := api.NewClient(api.Config{Address: s.URL + "/prometheus"})
 	if err != nil {
