@@ -124,9 +124,8 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	stalled := overdue && silent >= quiet
 	evidence := j.evidence
-	if age > u.median+j.patternExcess() {
-		evidence = max(evidence, weigh(evidence, u, age))
-	}
+	// What it may hold by the job's patterns is no part of its own length.
+	evidence = max(evidence, weigh(evidence, u, age-j.patternExcess()))
 	enough := evidence >= threshold || j.shifted(u) || stalled
 	if !enough && (s.Corroborates == nil || !j.nearly(u, evidence, age)) {
 		return None

@@ -98,11 +98,16 @@ func (s *saver) turn() uint64 {
 // by so much that the job needs no corroborating evidence: where few came before,
 // it is not known by how much they differ.
 func (j *Job) SavedAsNever() bool {
-	by := grownSome
-	if j.saves.known < fewSaves {
-		by = grownBy
+	return j.saves.last > float64(differ(j.saves.known)*j.saves.most)
+}
+
+// differ is how many times as long as the longest of n checkpoints the next one may take
+// and be like them: few do not show by how much they differ.
+func differ(n int) float64 {
+	if n < fewSaves {
+		return grownBy
 	}
-	return j.saves.last > float64(by*j.saves.most)
+	return grownSome
 }
 
 // turns is after how many usual steps a job that checkpoints degrade has recovered.
@@ -197,7 +202,7 @@ func (s *saver) due(step uint64) float64 {
 	for _, x := range s.usual.lengths {
 		most = max(most, x)
 	}
-	return most
+	return float64(differ(len(s.usual.lengths)) * most)
 }
 
 // withoutSave returns the time of a report of x seconds that ended at at without a

@@ -93,6 +93,7 @@ func TestACheckpointIsNoHabitOfTheSteps(t *testing.T) {
 		}
 		report(1.31 * length)
 		report(1.31 * length)
+		p.quiet(1)
 		if h := p.b.Job(played).Degradation; h == nil || h.State != jobs.Slow {
 			t.Errorf("a checkpoint in report %d: not slow after two reports", held)
 		}
@@ -358,4 +359,30 @@ func TestACheckpointDueAtIrregularTurns(t *testing.T) {
 	write()
 	p.steps(10, 4)
 	p.wants("a slow step before a checkpoint that may be due")
+}
+
+// TestTheNextCheckpointMayTakeABitLonger: a job writes its second checkpoint, which takes
+// a twelfth longer than the first, in a step in progress that is then the longest of all.
+// Whatever corroborates it, nothing is slow: from one checkpoint it is not known what they
+// take. One that takes twice as long is.
+func TestTheNextCheckpointMayTakeABitLonger(t *testing.T) {
+	for _, c := range []struct {
+		second float64
+		want   bool
+	}{{10.9, false}, {20, true}} {
+		p := newLife(t)
+		for _, save := range []float64{10, c.second} {
+			for i := range 14 {
+				p.steps(1, 12+0.1*float64(i%3))
+			}
+			p.quiet(12.1 + save - 1)
+			if got := p.b.Job(played).Degradation != nil; save == c.second && got != c.want {
+				t.Errorf("a checkpoint of %g s after one of 10: degraded before it ends: %v", save, got)
+			}
+			p.quiet(1)
+			p.b.ObserveCheckpoint(played, p.now, save)
+			p.b.Observe(played, p.now, 12.1+save, 0)
+			p.corroborates = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
+		}
+	}
 }
