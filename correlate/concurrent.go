@@ -38,38 +38,39 @@ const (
 	leastFirst = 0.05
 )
 
+// found is what a judgement knows of a second fault.
+type found struct {
+	ok, looked bool              // there is one; this was a time to look for one
+	of         *explain.Evidence // in which it was looked for
+	answers    []explain.Answer  // to what the first fault leaves
+	first      float64           // the explained fraction of the first one
+	rest       bool              // that is not measured: it is what the second one leaves
+	sure       float64           // how sure it is what the first one is
+}
+
 // second looks for a fault concurrent with the one that a case names, and gives
 // each its share. next is the case's own incident as just explained.
 func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	g := next.Updated
-	var answers []explain.Answer
-	first, _ := best.Explains()
-	of, ok, looked := ev, false, true
-	pinned := e.later(c, ev, best, next)
-	if pinned {
-		first = c.pinned.part(ev.Loss().Excess())
-		answers = e.without(ev, c.pinned.answer(e.sight), next.Chain, explain.Alone+stats.Log(max(first, leastFirst)))
-		ok = ev.Certain(answers)
-	} else if answers, ok = explain.Concurrent(e.cfg.Signatures, ev, best, next.Chain); !ok || next.Root.Confidence < publishAt {
-		of, answers, looked = e.newly(c, ev, best, next)
-		ok = of != nil
-		first = c.pinned.explains(first, ev)
-	}
-	ok = ok && !e.reportedByAnother(c, of, &answers[0])
+	f := e.lookForSecond(c, ev, best, next)
+	f.ok = f.ok && !e.reportedByAnother(c, f.of, &f.answers[0])
 	second := attribute.Explained{}
-	if ok {
-		second = c.explainedBy(&answers[0], of, ev, first)
-		ok = attribute.Shares([]attribute.Explained{{Domain: next.Root.Domain, Explains: first}, second})[1] >= leastSecond
+	if f.ok {
+		second = c.explainedBy(&f.answers[0], f.of, ev, f.first)
+		if f.rest {
+			f.first = max(leastFirst, 1-second.Explains)
+		}
+		f.ok = attribute.Shares([]attribute.Explained{{Domain: next.Root.Domain, Explains: f.first}, second})[1] >= leastSecond
 	}
-	if ok {
-		e.named(c, of, answers, g)
+	if f.ok {
+		e.named(c, f.of, f.answers, g)
 		e.writer().Refresh(&c.concurrent.incident, ev, explain.ExpectIncident)
-	} else if c.concurrent != nil && looked {
+	} else if c.concurrent != nil && f.looked {
 		c.concurrent.agreed = 0
 		c.concurrent.absent++
 	}
 	b, wanted := c.concurrent, concurrentAgreed
-	if !pinned && ofKind(next) < surely {
+	if f.sure < surely {
 		wanted = concurrentUnsure
 	}
 	switch {
@@ -87,12 +88,65 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 		e.endConcurrent(c, "no longer seen", g)
 		return
 	}
-	if ok {
-		e.share(c, next, first, second)
+	if f.ok {
+		e.share(c, next, f.first, second)
 	} else {
 		c.shareAgain(next)
 	}
 	e.publishConcurrent(c, g)
+}
+
+// lookForSecond looks in what the pinned root of a case leaves, or the one that it names,
+// or in its last minute alone.
+func (e *caseBook) lookForSecond(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) found {
+	first, known := best.Explains()
+	f := found{looked: true, of: ev, first: first, sure: ofKind(next)}
+	if e.later(c, ev, best, next) {
+		f.first, f.sure = c.pinned.part(ev.Loss().Excess()), 1
+		f.answers = e.without(ev, c.pinned.answer(e.sight), next.Chain, explain.Alone+stats.Log(max(f.first, leastFirst)))
+		f.ok = ev.Certain(f.answers)
+		return f
+	}
+	if f.answers, f.ok = explain.Concurrent(e.cfg.Signatures, ev, best, next.Chain); f.ok {
+		if sure := e.sureWithout(ev, best, &f.answers[0]); sure >= publishAt {
+			f.rest, f.sure = !known, sure
+			return f
+		}
+	}
+	f.of, f.answers, f.looked = e.newly(c, ev, best, next)
+	f.ok, f.first = f.of != nil, c.pinned.explains(first, ev)
+	return f
+}
+
+// sureWithout is how sure it is what the first of two concurrent faults is, once the
+// second is taken away: two that are each seen by themselves are no rivals. A change of
+// the work is one: what it does to the network is no fault.
+func (e *caseBook) sureWithout(ev *explain.Evidence, first, second *explain.Answer) float64 {
+	if s := first.Signature; s == nil || s.Expect != explain.ExpectIncident {
+		return first.Confidence
+	}
+	return max(first.Confidence, kind(e.without(ev, second, nil, explain.Alone), first.Name()))
+}
+
+// withoutConcurrent are the answers to what a case's second incident leaves, where the
+// root that the case names is the first of them, or else all answers: what is sure of one
+// of two concurrent faults is no doubt about the other.
+func (e *caseBook) withoutConcurrent(c *incidentCase, ev *explain.Evidence, all []explain.Answer) []explain.Answer {
+	if !c.publishedConcurrent() {
+		return all
+	}
+	in := &c.concurrent.incident
+	second := explain.Answer{Entity: in.Root.Entity, Signature: e.signature(in.Root.Signature)}
+	left := e.without(ev, &second, in.Chain, explain.Alone)
+	if placeOf(&left[0]) != c.naming.root {
+		return all
+	}
+	return left
+}
+
+// publishedConcurrent reports whether readers know of a case's second incident.
+func (c *incidentCase) publishedConcurrent() bool {
+	return c.concurrent != nil && c.concurrent.published.Revision != 0
 }
 
 // explainedBy is the explained fraction of a second answer, as a part of what the job
@@ -159,8 +213,20 @@ func (e *caseBook) share(c *incidentCase, next *explain.Incident, first float64,
 	c.concurrent.incident.Impact.Jobs[0] = c.concurrent.incident.Impact.Jobs[0].Part(parts[1])
 }
 
+// publishConcurrent publishes a case's second incident where there is something new, at
+// first under the name of the risk that now degrades the job, if there is one.
 func (e *caseBook) publishConcurrent(c *incidentCase, g telemetry.Time) {
 	b := c.concurrent
+	if r := e.risks.riskBehind(&b.incident); r != nil {
+		if b.published.Revision != 0 {
+			id := b.incident.ID
+			e.risks.endRisk(r, "merged", &id, g)
+		} else {
+			b.published = r.published
+			b.incident.ID, b.incident.Opened, b.incident.Reopens = r.incident.ID, r.incident.Opened, r.incident.Reopens
+			e.risks.dropRisk(r)
+		}
+	}
 	next := b.incident.Placed()
 	if b.published.Revision != 0 && !explain.Differs(&b.published, &next) {
 		return

@@ -247,6 +247,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 			next = c.incident
 			next.Updated = g
 		}
+		answers = e.withoutConcurrent(c, ev, answers)
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.updateCost(c, &next, ev)
 		} else {

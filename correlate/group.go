@@ -39,6 +39,9 @@ func (e *caseBook) known() []*explain.Incident {
 		if c.under.IsZero() && c.published.Revision > 0 {
 			out = append(out, &c.incident)
 		}
+		if c.publishedConcurrent() {
+			out = append(out, &c.concurrent.incident)
+		}
 	}
 	return out
 }

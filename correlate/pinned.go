@@ -8,7 +8,6 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
-	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -67,6 +66,9 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 			if h.times >= stableAfter && network(root) != network(best) {
 				return false // a host's trouble and its nic's may be one, or not
 			}
+		case h.times >= stableAfter && c.publishedConcurrent() && ev.Akin(c.concurrent.incident.Root.Entity, best, nil):
+			e.keepPinned(c, ev, best, next)
+			return true
 		case h.times < stableAfter || e.saw(h, ev, best) || !e.both(c, ev, best, next):
 			*h = pinnedRoot{} // what was thought is not what it was
 		default:
@@ -189,11 +191,6 @@ func itsOwn(root, a *explain.Answer) bool {
 // without returns the answers to what a root leaves, with the log-odds that nothing
 // else is wrong.
 func (e *caseBook) without(ev *explain.Evidence, root *explain.Answer, chain []explain.Link, alone float64) []explain.Answer {
-	read, ok := ev.Symptoms.(*symptom.Contrast)
-	if ok {
-		read.Leave(root.Entity, root.Heats())
-		defer read.Leave(telemetry.Entity{}, false)
-	}
 	return explain.Without(e.cfg.Signatures, ev, explain.Remainder{Root: root, Chain: chain, Alone: alone})
 }
 
@@ -237,7 +234,7 @@ func (h *pinnedRoot) take(degradation *jobs.Degradation) {
 func (e *caseBook) recordJudgement(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) {
 	h := &c.pinned
 	if h.times < stableAfter {
-		answers := ev.Answers
+		answers := e.withoutConcurrent(c, ev, ev.Answers)
 		if answers[0].Entity != best.Entity || !ev.Certainly(answers) {
 			*h = pinnedRoot{}
 			return

@@ -54,24 +54,40 @@ func isExplained(c *Feature) bool {
 		return c.Reading.Take == TakeExplained
 	}
 	switch c.Measure {
-	case Explained, SharedExplained, GroupExplained, ClockExplained, ComputeExcess, LateStart, WanderExcess, WorkExcess, ComputeUniform, SaveExcess:
+	case Explained, SharedExplained, GroupExplained, ClockExplained, ComputeExcess, StageExcess, ExpertExcess, LateStart, WanderExcess, WorkExcess, ComputeUniform, SaveExcess:
 		return true
 	}
 	return false
 }
 
 // Concurrent finds a concurrent fault: where the best answer explains clearly less than
-// the job loses, the answer to what is left when that root and all that follows
-// from it are removed, if it is certain. chain is the best answer's.
+// the job loses, or nothing measures what it explains, the answer to what is left when
+// that root and all that follows from it are removed, if it is certain. chain is the
+// best answer's.
 func Concurrent(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers []Answer, ok bool) {
 	explains, known := best.Explains()
-	if !known || explains >= partly || e.Symptoms == nil {
+	if known && explains >= partly || !known && !best.stands() || e.Symptoms == nil {
 		return nil, false
 	}
 	answers = Without(sigs, e, Remainder{Root: best, Chain: chain, Alone: Alone})
-	dose, seen := answers[0].Surely()
-	return answers, e.Certain(answers) && seen && dose >= concurrentExplained
+	second := &answers[0]
+	least, seen := second.Surely()
+	switch {
+	case !e.Certain(answers) || seen && least < concurrentExplained || !seen && !(known && second.stands()):
+		return answers, false
+	case known && seen:
+		return answers, true
+	}
+	// What one link does is seen at many.
+	return answers, best.Signature.Domain != telemetry.Network || second.Signature.Domain != telemetry.Network
 }
+
+// stands reports whether an answer is broken whatever a job does: that is known without
+// what it costs.
+func (a *Answer) stands() bool { return a.Signature != nil && a.Signature.CorroboratesAtOnce }
+
+// broken reports whether an answer says that something is broken.
+func (a *Answer) broken() bool { return a.Signature != nil && a.Signature.Expect == ExpectIncident }
 
 // Remainder is what is left when a root is taken away: the root, the chain of what follows
 // from it, and the log-odds that there is no other fault.
@@ -85,6 +101,10 @@ type Remainder struct {
 // follows from it are removed, the most likely first.
 func Without(sigs []Signature, e *Evidence, rest Remainder) []Answer {
 	a, chain := rest.Root, rest.Chain
+	if e.Symptoms != nil {
+		e.Symptoms.Leave(a.Entity, a.Heats())
+		defer e.Symptoms.Leave(telemetry.Entity{}, false)
+	}
 	var left, under []Candidate
 	var spared []telemetry.Entity
 	for _, c := range Candidates(e) {
@@ -135,11 +155,11 @@ const Wide = 64
 // over or under it, is certain.
 func (e *Evidence) Certain(answers []Answer) bool {
 	first, sum := &answers[0], 0.0
-	if first.Signature == nil || first.Signature.Expect != ExpectIncident {
+	if !first.broken() {
 		return false
 	}
 	for i := range answers {
-		if a := &answers[i]; a.Signature != nil && a.Signature.Expect == ExpectIncident && e.Akin(a.Entity, first, nil) {
+		if a := &answers[i]; a.broken() && e.Akin(a.Entity, first, nil) {
 			sum += a.Confidence
 		}
 	}
@@ -159,7 +179,7 @@ func (e *Evidence) Certainly(answers []Answer) bool {
 			where += a.Confidence
 		}
 	}
-	return e.Certain(answers) || first.Signature != nil && first.Signature.Expect == ExpectIncident && max(what, where) >= concurrentSure
+	return e.Certain(answers) || first.broken() && max(what, where) >= concurrentSure
 }
 
 // Explained reports whether an answer explains enough of the loss to be a second

@@ -30,6 +30,7 @@ func (s symptoms) Relation(cause, effect telemetry.Entity) (telemetry.Relation, 
 	return telemetry.Cools, s.under[cause] == effect
 }
 
+func (s symptoms) Leave(telemetry.Entity, bool) {}
 func (s symptoms) Spared(telemetry.Entity) bool { return false }
 
 // twoFaults is a GPU whose clock explains a part of the loss, and a host whose
