@@ -42,9 +42,9 @@ const (
 type found struct {
 	ok, looked bool              // there is one; this was a time to look for one
 	of         *explain.Evidence // in which it was looked for
-	answers    []explain.Answer  // to what the first fault leaves
+	answers    []explain.Answer  // without the first fault
 	first      float64           // the explained fraction of the first one
-	rest       bool              // that is not measured: it is what the second one leaves
+	unmeasured bool              // nothing measures that: it is what the second one does not explain
 	sure       float64           // how sure it is what the first one is
 }
 
@@ -57,7 +57,7 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	second := attribute.Explained{}
 	if f.ok {
 		second = c.explainedBy(&f.answers[0], f.of, ev, f.first)
-		if f.rest {
+		if f.unmeasured {
 			f.first = max(leastFirst, 1-second.Explains)
 		}
 		f.ok = attribute.Shares([]attribute.Explained{{Domain: next.Root.Domain, Explains: f.first}, second})[1] >= leastSecond
@@ -96,8 +96,8 @@ func (e *caseBook) second(c *incidentCase, ev *explain.Evidence, best *explain.A
 	e.publishConcurrent(c, g)
 }
 
-// lookForSecond looks in what the pinned root of a case leaves, or the one that it names,
-// or in its last minute alone.
+// lookForSecond looks for a second fault without the pinned root of a case, or without the
+// one that it names, or in its last minute alone.
 func (e *caseBook) lookForSecond(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) found {
 	first, known := best.Explains()
 	f := found{looked: true, of: ev, first: first, sure: ofKind(next)}
@@ -109,7 +109,7 @@ func (e *caseBook) lookForSecond(c *incidentCase, ev *explain.Evidence, best *ex
 	}
 	if f.answers, f.ok = explain.Concurrent(e.cfg.Signatures, ev, best, next.Chain); f.ok {
 		if sure := e.sureWithout(ev, best, &f.answers[0]); sure >= publishAt {
-			f.rest, f.sure = !known, sure
+			f.unmeasured, f.sure = !known, sure
 			return f
 		}
 	}
@@ -122,17 +122,17 @@ func (e *caseBook) lookForSecond(c *incidentCase, ev *explain.Evidence, best *ex
 // second is taken away: two that are each seen by themselves are no rivals. A change of
 // the work is one: what it does to the network is no fault.
 func (e *caseBook) sureWithout(ev *explain.Evidence, first, second *explain.Answer) float64 {
-	if s := first.Signature; s == nil || s.Expect != explain.ExpectIncident {
-		return first.Confidence
+	if !first.Broken() || first.Confidence >= surely {
+		return first.Confidence // it gets no surer than matters
 	}
 	return max(first.Confidence, kind(e.without(ev, second, nil, explain.Alone), first.Name()))
 }
 
-// withoutConcurrent are the answers to what a case's second incident leaves, where the
-// root that the case names is the first of them, or else all answers: what is sure of one
-// of two concurrent faults is no doubt about the other.
+// withoutConcurrent returns the answers without a case's second incident, where the root
+// that the case names is the first of them, or else all answers: what is sure of one of two
+// concurrent faults is no doubt about the other.
 func (e *caseBook) withoutConcurrent(c *incidentCase, ev *explain.Evidence, all []explain.Answer) []explain.Answer {
-	if !c.publishedConcurrent() {
+	if !c.concurrent.isPublished() {
 		return all
 	}
 	in := &c.concurrent.incident
@@ -144,15 +144,10 @@ func (e *caseBook) withoutConcurrent(c *incidentCase, ev *explain.Evidence, all 
 	return left
 }
 
-// publishedConcurrent reports whether readers know of a case's second incident.
-func (c *incidentCase) publishedConcurrent() bool {
-	return c.concurrent != nil && c.concurrent.published.Revision != 0
-}
-
 // explainedBy is the explained fraction of a second answer, as a part of what the job
 // loses: what it explains of the loss with which of is compared. Where no measure shows
 // that, or the loss has grown since the case was pinned on the first and the measure sees
-// little of it, it is what the first leaves.
+// little of it, it is what the first does not explain.
 func (c *incidentCase) explainedBy(a *explain.Answer, of, ev *explain.Evidence, first float64) attribute.Explained {
 	explains, seen := a.Explains()
 	explains = float64(explains * leftOf(of, ev))
@@ -168,7 +163,7 @@ func (c *incidentCase) explainedBy(a *explain.Answer, of, ev *explain.Evidence, 
 // root is on a host of another degraded job and on none of this one's: that job's
 // case will report it.
 func (e *caseBook) reportedByAnother(c *incidentCase, ev *explain.Evidence, a *explain.Answer) bool {
-	tells := func(in *explain.Incident) bool {
+	reports := func(in *explain.Incident) bool {
 		if in.Root.Domain == telemetry.Network && in.Root.Signature != explain.Unknown && network(a) {
 			return true
 		}
@@ -177,7 +172,7 @@ func (e *caseBook) reportedByAnother(c *incidentCase, ev *explain.Evidence, a *e
 	node, ok := e.graph.Within(a.Entity, telemetry.Node)
 	foreign := ok && !in(c.nodes, node)
 	return slices.ContainsFunc(e.cases, func(o *incidentCase) bool {
-		return o != c && (foreign && !o.well && in(o.nodes, node) || tells(&o.incident) || o.concurrent != nil && tells(&o.concurrent.incident))
+		return o != c && (foreign && !o.well && in(o.nodes, node) || reports(&o.incident) || o.concurrent != nil && reports(&o.concurrent.incident))
 	})
 }
 
@@ -217,15 +212,10 @@ func (e *caseBook) share(c *incidentCase, next *explain.Incident, first float64,
 // first under the name of the risk that now degrades the job, if there is one.
 func (e *caseBook) publishConcurrent(c *incidentCase, g telemetry.Time) {
 	b := c.concurrent
-	if r := e.risks.riskBehind(&b.incident); r != nil {
-		if b.published.Revision != 0 {
-			id := b.incident.ID
-			e.risks.endRisk(r, "merged", &id, g)
-		} else {
-			b.published = r.published
-			b.incident.ID, b.incident.Opened, b.incident.Reopens = r.incident.ID, r.incident.Opened, r.incident.Reopens
-			e.risks.dropRisk(r)
-		}
+	if b.isPublished() {
+		e.mergeRisk(&b.incident, b.incident.ID, g)
+	} else if r := e.risks.riskBehind(&b.incident); r != nil {
+		b.published = e.risks.continueIn(r, &b.incident)
 	}
 	next := b.incident.Placed()
 	if b.published.Revision != 0 && !explain.Differs(&b.published, &next) {
@@ -255,7 +245,7 @@ func (e *caseBook) endConcurrent(c *incidentCase, how string, g telemetry.Time) 
 	e.out.Incidents = append(e.out.Incidents, next)
 }
 
-// restoreConcurrent gives a case a held incident as its second one.
+// restoreConcurrent gives a case a restored incident as its second one.
 func (c *incidentCase) restoreConcurrent(h *explain.Incident) {
 	c.concurrent = &concurrentFault{incident: h.Named(), published: *h, agreed: concurrentAgreed}
 }

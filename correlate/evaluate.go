@@ -261,7 +261,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	if c.published.Revision == 0 && c.under.IsZero() {
 		next = e.name(c, next, g)
 	}
-	e.swallow(c, &next, g)
+	e.mergeRisk(&next, e.reportedAs(c, &next), g)
 	c.incident = next
 	switch lead := e.primary(c); {
 	case e.diverges(c, lead):

@@ -39,7 +39,7 @@ func (e *caseBook) known() []*explain.Incident {
 		if c.under.IsZero() && c.published.Revision > 0 {
 			out = append(out, &c.incident)
 		}
-		if c.publishedConcurrent() {
+		if c.concurrent.isPublished() {
 			out = append(out, &c.concurrent.incident)
 		}
 	}

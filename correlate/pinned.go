@@ -53,7 +53,7 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 	if c.judged == 0 {
 		*h = pinnedRoot{}
 	}
-	if best.Signature == nil || best.Signature.Expect != explain.ExpectIncident {
+	if !best.Broken() {
 		return false
 	}
 	if h.times > 0 {
@@ -66,7 +66,7 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 			if h.times >= stableAfter && network(root) != network(best) {
 				return false // a host's trouble and its nic's may be one, or not
 			}
-		case h.times >= stableAfter && c.publishedConcurrent() && ev.Akin(c.concurrent.incident.Root.Entity, best, nil):
+		case h.times >= stableAfter && c.concurrent.isPublished() && ev.Akin(c.concurrent.incident.Root.Entity, best, nil):
 			e.keepPinned(c, ev, best, next)
 			return true
 		case h.times < stableAfter || e.saw(h, ev, best) || !e.both(c, ev, best, next):

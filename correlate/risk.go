@@ -92,15 +92,15 @@ func (e *risks) forgetRisks(g telemetry.Time) {
 // and signature. What is open already needs no second proof.
 func (e *risks) troubles() []supported {
 	var out []supported
-	var beside map[telemetry.Entity]bool // looked for when the first is in question
+	var accompanied map[telemetry.Entity]bool // looked for when the first is in question
 	believed := func(s *signal) bool {
 		if !s.gauge() || s.again {
 			return true
 		}
-		if beside == nil {
-			beside = e.accompanied()
+		if accompanied == nil {
+			accompanied = e.accompanied()
 		}
-		return beside[s.series.Entity]
+		return accompanied[s.series.Entity]
 	}
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
@@ -492,19 +492,31 @@ func (e *caseBook) name(c *incidentCase, next explain.Incident, g telemetry.Time
 	if r == nil || e.earlier(c, &next, g) >= 0 {
 		return e.place(c, next, g)
 	}
-	c.published = r.published
-	next.ID, next.Opened, next.Reopens = r.incident.ID, r.incident.Opened, r.incident.Reopens
-	e.risks.dropRisk(r)
+	c.published = e.risks.continueIn(r, &next)
 	return next
 }
 
-// swallow ends the risk that a case's incident turns out to report.
-func (e *caseBook) swallow(c *incidentCase, next *explain.Incident, g telemetry.Time) {
-	if r := e.risks.riskBehind(next); r != nil {
-		id := e.primary(c).incident.ID
-		if c.under.IsZero() {
-			id = next.ID
-		}
+// continueIn lets an incident go on under the name of a risk, and returns what was
+// published of it.
+func (e *risks) continueIn(r *risk, in *explain.Incident) (published explain.Incident) {
+	in.ID, in.Opened, in.Reopens = r.incident.ID, r.incident.Opened, r.incident.Reopens
+	e.dropRisk(r)
+	return r.published
+}
+
+// reportedAs is the id of the incident that reports what a case finds next: its own, or
+// that of the primary case.
+func (e *caseBook) reportedAs(c *incidentCase, next *explain.Incident) string {
+	if c.under.IsZero() {
+		return next.ID
+	}
+	return e.primary(c).incident.ID
+}
+
+// mergeRisk ends the risk that an incident turns out to report, as merged into the one
+// with that id.
+func (e *caseBook) mergeRisk(in *explain.Incident, id string, g telemetry.Time) {
+	if r := e.risks.riskBehind(in); r != nil {
 		e.risks.endRisk(r, "merged", &id, g)
 	}
 }

@@ -25,7 +25,7 @@ func (a *Answer) Explains() (float64, bool) { return a.explains(Explained) }
 // may be chance.
 func (a *Answer) Surely() (float64, bool) { return a.explains(ExplainedLowerBound) }
 
-func (a *Answer) explains(dose Measure) (float64, bool) {
+func (a *Answer) explains(by Measure) (float64, bool) {
 	if a.Signature == nil {
 		return 0, false
 	}
@@ -37,7 +37,7 @@ func (a *Answer) explains(dose Measure) (float64, bool) {
 		}
 		key := c.Key()
 		if key == Explained {
-			key = dose
+			key = by
 		}
 		// What may be all of it for all that is known is not known to be a part.
 		if v, ok := a.Values[key]; ok && !(v < 1 && a.Values[key.Err()] >= 1-v) {
@@ -66,14 +66,14 @@ func isExplained(c *Feature) bool {
 // best answer's.
 func Concurrent(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answers []Answer, ok bool) {
 	explains, known := best.Explains()
-	if known && explains >= partly || !known && !best.stands() || e.Symptoms == nil {
+	if known && explains >= partly || !known && !best.corroboratesAtOnce() || e.Symptoms == nil {
 		return nil, false
 	}
 	answers = Without(sigs, e, Remainder{Root: best, Chain: chain, Alone: Alone})
 	second := &answers[0]
 	least, seen := second.Surely()
 	switch {
-	case !e.Certain(answers) || seen && least < concurrentExplained || !seen && !(known && second.stands()):
+	case !e.Certain(answers) || seen && least < concurrentExplained || !seen && !(known && second.corroboratesAtOnce()):
 		return answers, false
 	case known && seen:
 		return answers, true
@@ -82,12 +82,14 @@ func Concurrent(sigs []Signature, e *Evidence, best *Answer, chain []Link) (answ
 	return answers, best.Signature.Domain != telemetry.Network || second.Signature.Domain != telemetry.Network
 }
 
-// stands reports whether an answer is broken whatever a job does: that is known without
-// what it costs.
-func (a *Answer) stands() bool { return a.Signature != nil && a.Signature.CorroboratesAtOnce }
+// corroboratesAtOnce reports whether what an answer names is broken whatever the job does,
+// so that it is known without what it costs.
+func (a *Answer) corroboratesAtOnce() bool {
+	return a.Signature != nil && a.Signature.CorroboratesAtOnce
+}
 
-// broken reports whether an answer says that something is broken.
-func (a *Answer) broken() bool { return a.Signature != nil && a.Signature.Expect == ExpectIncident }
+// Broken reports whether an answer is a fault: neither unknown nor a benign change.
+func (a *Answer) Broken() bool { return a.Signature != nil && a.Signature.Expect == ExpectIncident }
 
 // Remainder is what is left when a root is taken away: the root, the chain of what follows
 // from it, and the log-odds that there is no other fault.
@@ -99,11 +101,11 @@ type Remainder struct {
 
 // Without returns the answers to what is left when a root, its causes and all that
 // follows from it are removed, the most likely first.
-func Without(sigs []Signature, e *Evidence, rest Remainder) []Answer {
-	a, chain := rest.Root, rest.Chain
+func Without(sigs []Signature, e *Evidence, of Remainder) []Answer {
+	a, chain := of.Root, of.Chain
 	if e.Symptoms != nil {
-		e.Symptoms.Leave(a.Entity, a.Heats())
-		defer e.Symptoms.Leave(telemetry.Entity{}, false)
+		e.Symptoms.Exclude(a.Entity, a.Heats())
+		defer e.Symptoms.Exclude(telemetry.Entity{}, false)
 	}
 	var left, under []Candidate
 	var spared []telemetry.Entity
@@ -122,14 +124,14 @@ func Without(sigs []Signature, e *Evidence, rest Remainder) []Answer {
 	if a.Signature != nil {
 		answers = append(answers, weighed(apart(a.Signature, sigs), under)...)
 	}
-	return ranked(append(answers, Answer{Entity: e.Job, Score: rest.Alone}), nil, Wide)
+	return ranked(append(answers, Answer{Entity: e.Job, Score: of.Alone}), nil, Wide)
 }
 
 // imitates reports whether an answer fits any slow machine, once another root and
 // its machines are removed: a plant under which no GPU that is left is slowed, or a
 // stage or expert whose ranks are late.
 func (a *Answer) imitates() bool {
-	if covers, seen := a.Values[Recall]; plant(a.Signature) && seen && covers == 0 {
+	if recall, seen := a.Values[Recall]; plant(a.Signature) && seen && recall == 0 {
 		return true
 	}
 	return slices.ContainsFunc(a.Signature.Features, func(c Feature) bool { return c.Measure == StageExcess || c.Measure == ExpertExcess })
@@ -155,11 +157,11 @@ const Wide = 64
 // over or under it, is certain.
 func (e *Evidence) Certain(answers []Answer) bool {
 	first, sum := &answers[0], 0.0
-	if !first.broken() {
+	if !first.Broken() {
 		return false
 	}
 	for i := range answers {
-		if a := &answers[i]; a.broken() && e.Akin(a.Entity, first, nil) {
+		if a := &answers[i]; a.Broken() && e.Akin(a.Entity, first, nil) {
 			sum += a.Confidence
 		}
 	}
@@ -179,14 +181,14 @@ func (e *Evidence) Certainly(answers []Answer) bool {
 			where += a.Confidence
 		}
 	}
-	return e.Certain(answers) || first.broken() && max(what, where) >= concurrentSure
+	return e.Certain(answers) || first.Broken() && max(what, where) >= concurrentSure
 }
 
 // Explained reports whether an answer explains enough of the loss to be a second
 // fault, as far as that is seen.
 func (a *Answer) Explained() bool {
-	dose, seen := a.Surely()
-	return !seen || dose >= concurrentExplained
+	least, seen := a.Surely()
+	return !seen || least >= concurrentExplained
 }
 
 // Apart reports whether faults of two signatures are never each other's

@@ -30,8 +30,8 @@ func (s symptoms) Relation(cause, effect telemetry.Entity) (telemetry.Relation, 
 	return telemetry.Cools, s.under[cause] == effect
 }
 
-func (s symptoms) Leave(telemetry.Entity, bool) {}
-func (s symptoms) Spared(telemetry.Entity) bool { return false }
+func (s symptoms) Exclude(telemetry.Entity, bool) {}
+func (s symptoms) Spared(telemetry.Entity) bool   { return false }
 
 // twoFaults is a GPU whose clock explains a part of the loss, and a host whose
 // ranks explain the rest.
@@ -166,10 +166,10 @@ func TestAPartOfALoss(t *testing.T) {
 func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
 	e, sigs := twoFaults(0, 0)
 	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Weight: 1, Accounts: 1}}
-	for dose, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
-		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockExplained: dose}}}
+	for explained, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
+		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockExplained: explained}}}
 		if got := explain.Judge(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {
-			t.Errorf("a dose of %v: %s at %v", dose, got[0].Name(), got[0].Entity)
+			t.Errorf("a dose of %v: %s at %v", explained, got[0].Name(), got[0].Entity)
 		}
 	}
 	e.Suspects[0].Accounts = 0

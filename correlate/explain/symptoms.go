@@ -30,9 +30,9 @@ type Symptoms interface {
 	Latest(root telemetry.Entity) (Observation, bool)
 	// Relation returns how an effect relates to its cause by the topology.
 	Relation(cause, effect telemetry.Entity) (telemetry.Relation, bool)
-	// Leave removes a root and the machines that it slows from what is read, by heat
-	// alone those that report heat; the zero entity removes nothing.
-	Leave(root telemetry.Entity, byHeat bool)
+	// Exclude excludes a root and the machines that it slows from what is read, by heat
+	// alone those that report heat; the zero entity excludes nothing.
+	Exclude(root telemetry.Entity, byHeat bool)
 	// Spared reports whether a GPU that is under the root which was removed is
 	// slowed by something else.
 	Spared(x telemetry.Entity) bool

@@ -218,22 +218,22 @@ func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {
 // before the degradation is stale.
 func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
 	s := newHall(t)
-	silent := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNoData)
+	noData := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNoData)
 	now := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
-	s.asks("fan", silent, now)
+	s.asks("fan", noData, now)
 	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 104 }) // closed up to 105
 	s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
 	s.class[0], s.class[1] = telemetry.Slow, telemetry.Slow
 	c := s.contrast()
 	for name, want := range map[string]float64{"fan:n0/f": 0, "fan:n1/f": 1} {
-		if got, ok := c.Read(entity(name), silent); !ok || got != want {
+		if got, ok := c.Read(entity(name), noData); !ok || got != want {
 			t.Errorf("%s: silent %v, %v, want %v", name, got, ok, want)
 		}
 	}
 	if v, ok := c.Read(entity("fan:n1/f"), now); ok {
 		t.Errorf("a fan that stopped telling before the degradation is read as %v in it", v)
 	}
-	if _, ok := c.Read(entity("fan:n2/f"), silent); ok {
+	if _, ok := c.Read(entity("fan:n2/f"), noData); ok {
 		t.Error("a fan that was never heard is read")
 	}
 }

@@ -47,10 +47,10 @@ type derived struct {
 	ranks    bool      // any rank's compute time was seen before and now
 }
 
-// Leave takes the GPUs and ranks of an entity out of the affected, late or idle
+// Exclude takes the GPUs and ranks of an entity out of the affected, late or idle
 // ones: the recall of other entities over the rest is what it leaves. With byHeat,
 // a GPU stays that is slowed and shows no heat. The zero entity takes out none.
-func (f *Contrast) Leave(x telemetry.Entity, byHeat bool) {
+func (f *Contrast) Exclude(x telemetry.Entity, byHeat bool) {
 	f.left, f.leftHot, f.derived = -1, byHeat, f.whole
 	if i, ok := f.survey.index[x]; ok {
 		f.left = i
@@ -405,13 +405,13 @@ func (f *Contrast) placementError(i int32, m explain.Measure) float64 {
 	case explain.ComputeUniform:
 		return d.longer.err
 	case explain.Recall:
-		return d.mayHit.covers(d.hit[i], len(d.affected), i)
+		return d.mayHit.recall(d.hit[i], len(d.affected), i)
 	case explain.Precision:
 		return part(d.mayHit.in[i], int(f.survey.gpusIn[i]))
 	case explain.ClockExplained:
 		return f.clockExplained(d.deepest[i]) - f.clockExplained(d.slowest[i])
 	case explain.IdleRecall:
-		return d.mayIdle.covers(d.idleIn[i], len(d.idle), i)
+		return d.mayIdle.recall(d.idleIn[i], len(d.idle), i)
 	case explain.IdlePrecision:
 		return part(d.mayIdle.in[i], int(f.survey.gpusIn[i]-d.aside[i]))
 	}

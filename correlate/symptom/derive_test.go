@@ -67,11 +67,11 @@ func TestWhatAnEntityLeaves(t *testing.T) {
 	if a, b := covers("n0"), covers("n1"); a != 2.0/3 || b != 1.0/3 {
 		t.Fatalf("the hosts cover %g and %g", a, b)
 	}
-	h.Leave(telemetry.Entity{Kind: telemetry.Node, Name: "n0"}, false)
+	h.Exclude(telemetry.Entity{Kind: telemetry.Node, Name: "n0"}, false)
 	if a, b := covers("n0"), covers("n1"); a != 0 || b != 1 {
 		t.Errorf("without the first host they cover %g and %g", a, b)
 	}
-	h.Leave(telemetry.Entity{}, false)
+	h.Exclude(telemetry.Entity{}, false)
 	if a, b := covers("n0"), covers("n1"); a != 2.0/3 || b != 1.0/3 {
 		t.Errorf("with all of them they cover %g and %g", a, b)
 	}

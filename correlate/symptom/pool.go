@@ -136,9 +136,9 @@ func (m *maybe) add(s *Survey, p pool, c change, by float64) {
 	}
 }
 
-// covers returns by how much the part n of all changed GPUs that is under an entity
+// recall returns by how much the part n of all changed GPUs that is under an entity
 // may be off, if those that may have changed did.
-func (m *maybe) covers(n int32, all int, i int32) float64 {
+func (m *maybe) recall(n int32, all int, i int32) float64 {
 	if all == 0 {
 		return 0
 	}

@@ -167,7 +167,7 @@ func (r *reader) read(i int) (Stat, bool) {
 		return Stat{}, false
 	}
 	until, _ := r.src.History.ClosedOf(slot) // a source that waits for long is known later to be receiving
-	silent := min(until, r.span.To).Sub(last) > staleAfter*r.src.History.Cadence(slot)
+	stale := min(until, r.span.To).Sub(last) > staleAfter*r.src.History.Cadence(slot)
 	r.values = r.values[:0]
 	if !r.during && c.steady() {
 		r.fill(slot, c, r.long())
@@ -182,7 +182,7 @@ func (r *reader) read(i int) (Stat, bool) {
 		}
 		r.keep(c)
 	}
-	if len(r.values) == 0 && (!r.during || c.metric.Type == telemetry.StateOf && !silent) {
+	if len(r.values) == 0 && (!r.during || c.metric.Type == telemetry.StateOf && !stale) {
 		at := r.span.From
 		if r.during {
 			at = r.span.To
@@ -191,7 +191,7 @@ func (r *reader) read(i int) (Stat, bool) {
 			r.values = append(r.values, c.value(v))
 		}
 	}
-	return r.stat(c), silent
+	return r.stat(c), stale
 }
 
 // Heat has a delay: a fan that stops or coolant that comes warmer has its effect

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-func (s *hall) stands(c interface {
+func (s *hall) measures(c interface {
 	Placement(telemetry.Entity, explain.Values)
 }, of string, want explain.Values) {
 	s.t.Helper()
@@ -32,14 +32,14 @@ func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
 	s.tells("gpu:n1/1", "gpu_sm_clock_hertz", 2e9, 0.8e9)
 	c := s.contrast()
 	dose := func(part float64) float64 { return (1/part - 1) / 0.25 }
-	s.stands(c, "loop:l0", explain.Values{explain.Recall: 1, explain.Precision: 1, explain.ClockExplained: dose(0.4)})
-	s.stands(c, "rack:r0", explain.Values{explain.Recall: 1, explain.Precision: 1})
-	s.stands(c, "cdu:c0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
-	s.stands(c, "pump:c0/0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
-	s.stands(c, "pdu:p0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
-	s.stands(c, "pdu:p1", explain.Values{explain.Recall: 0, explain.Precision: 0, explain.ClockExplained: 0})
-	s.stands(c, "gpu:n0/0", explain.Values{explain.Recall: 0.25, explain.Precision: 1, explain.ClockExplained: dose(0.5)})
-	s.stands(c, "job:train", explain.Values{explain.Recall: 1, explain.Precision: 4. / 12, explain.Stalled: 0, explain.Slowdown: 1.25})
+	s.measures(c, "loop:l0", explain.Values{explain.Recall: 1, explain.Precision: 1, explain.ClockExplained: dose(0.4)})
+	s.measures(c, "rack:r0", explain.Values{explain.Recall: 1, explain.Precision: 1})
+	s.measures(c, "cdu:c0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
+	s.measures(c, "pump:c0/0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
+	s.measures(c, "pdu:p0", explain.Values{explain.Recall: 1, explain.Precision: 0.5})
+	s.measures(c, "pdu:p1", explain.Values{explain.Recall: 0, explain.Precision: 0, explain.ClockExplained: 0})
+	s.measures(c, "gpu:n0/0", explain.Values{explain.Recall: 0.25, explain.Precision: 1, explain.ClockExplained: dose(0.5)})
+	s.measures(c, "job:train", explain.Values{explain.Recall: 1, explain.Precision: 4. / 12, explain.Stalled: 0, explain.Slowdown: 1.25})
 }
 
 // TestWhoIsAfflicted: a small change of all clocks is the job's own; a large one of
@@ -48,7 +48,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		all, one float64
-		want     float64 // gpu n0/0's covers
+		want     float64 // recall of gpu n0/0
 	}{
 		{"one falls", 1, 0.9, 1},
 		{"one falls by less than is clear", 1, 0.98, 0},
@@ -63,7 +63,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 		v := explain.Values{}
 		s.contrast().Placement(entity("gpu:n0/0"), v)
 		if !near(v[explain.Recall], c.want) {
-			t.Errorf("%s: covers %v, want %v", c.name, v[explain.Recall], c.want)
+			t.Errorf("%s: recall %v, want %v", c.name, v[explain.Recall], c.want)
 		}
 	}
 	s := newHall(t) // a clock that always wandered by 10 %
@@ -74,9 +74,9 @@ func TestWhoIsAfflicted(t *testing.T) {
 		}
 		return 2e9 + 4e8*float64(sec%3-1), true
 	})
-	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 0})
+	s.measures(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 0})
 	s.tells("gpu:n0/0", "gpu_clock_event_reasons", 4, 0x24) // and now reports heat
-	s.stands(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 1})
+	s.measures(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 1})
 }
 
 // TestLateRanksStandUnderTheirGPUs: ranks are late against their past and their
@@ -99,20 +99,20 @@ func TestLateRanksStandUnderTheirGPUs(t *testing.T) {
 		}
 	}
 	c := s.contrast()
-	s.stands(c, "node:n3", explain.Values{explain.LateRecall: 1, explain.LatePrecision: 1})
-	s.stands(c, "loop:l1", explain.Values{explain.LateRecall: 1, explain.LatePrecision: 0.5})
-	s.stands(c, "rank:train/30", explain.Values{explain.LateRecall: 0.5, explain.LatePrecision: 1})
-	s.stands(c, "node:n2", explain.Values{explain.LateRecall: 0, explain.LatePrecision: 0})
+	s.measures(c, "node:n3", explain.Values{explain.LateRecall: 1, explain.LatePrecision: 1})
+	s.measures(c, "loop:l1", explain.Values{explain.LateRecall: 1, explain.LatePrecision: 0.5})
+	s.measures(c, "rank:train/30", explain.Values{explain.LateRecall: 0.5, explain.LatePrecision: 1})
+	s.measures(c, "node:n2", explain.Values{explain.LateRecall: 0, explain.LatePrecision: 0})
 }
 
 // hot is a signature that requires a falling flow or a clock that explains the
 // loss.
 func hot() []explain.Signature {
 	flow := explain.Feature{Name: "flow", Reading: reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio), None: 0.97, Full: 0.8, For: 4, Against: -6, Required: true}
-	covers := explain.Feature{Name: "covers", Measure: explain.Recall, None: 0.4, Full: 0.9, For: 2, Against: -6, Required: true}
+	recall := explain.Feature{Name: "covers", Measure: explain.Recall, None: 0.4, Full: 0.9, For: 2, Against: -6, Required: true}
 	clock := explain.Feature{Name: "clock", Measure: explain.ClockExplained, None: 0.1, Full: 0.5, For: 3, Against: -5, Required: true}
 	return []explain.Signature{
-		{Name: "flow", Roots: []telemetry.Kind{telemetry.Loop, telemetry.CDU}, Prior: -3, Features: []explain.Feature{flow, covers}},
+		{Name: "flow", Roots: []telemetry.Kind{telemetry.Loop, telemetry.CDU}, Prior: -3, Features: []explain.Feature{flow, recall}},
 		{Name: "clock", Roots: []telemetry.Kind{telemetry.GPU}, Prior: -3, Features: []explain.Feature{clock}},
 	}
 }
@@ -223,8 +223,8 @@ func TestStaleCoversIsSharedByTwoMachines(t *testing.T) {
 	for _, g := range []string{"gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
 		s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 	}
-	s.stands(s.contrast(), "node:n0", explain.Values{explain.StaleRecall: 0.5})
-	s.stands(s.contrast(), "node:n2", explain.Values{explain.StaleRecall: 0})
+	s.measures(s.contrast(), "node:n0", explain.Values{explain.StaleRecall: 0.5})
+	s.measures(s.contrast(), "node:n2", explain.Values{explain.StaleRecall: 0})
 }
 
 // TestTheWayIsTold checks the observations on the path from the loop to the job.
@@ -322,13 +322,13 @@ func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 			s.tells("gpu:n0/0", "gpu_clock_event_reasons", 0x4, c.heat)
 		}
 		x := s.contrast()
-		x.Leave(entity("loop:l0"), c.heats)
+		x.Exclude(entity("loop:l0"), c.heats)
 		v := explain.Values{}
 		x.Placement(entity("gpu:n0/0"), v)
 		if left := v[explain.Recall] == 1; left != c.left || x.Spared(entity("gpu:n0/0")) != c.left || x.Spared(entity("gpu:n0/1")) {
-			t.Errorf("%s: it covers %g of what is left", c.name, v[explain.Recall])
+			t.Errorf("%s: its recall of what is left is %g", c.name, v[explain.Recall])
 		}
-		x.Leave(entity("loop:l1"), c.heats)
+		x.Exclude(entity("loop:l1"), c.heats)
 		if x.Spared(entity("gpu:n0/0")) {
 			t.Errorf("%s: spared by a loop that it does not stand under", c.name)
 		}
@@ -341,8 +341,8 @@ func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 // more of the time. A checkpoint that takes longer than usual is counted as idling.
 func TestAUsualCheckpointIsNoIdling(t *testing.T) {
 	for _, c := range []struct {
-		usual float64
-		fills float64 // of the job
+		usual     float64
+		precision float64 // of the job
 	}{{4, 2. / 12}, {2, 1}} {
 		s := newHall(t)
 		saves := telemetry.Series{Entity: entity("job:train"), Metric: "job_checkpoint_seconds"}
@@ -365,6 +365,6 @@ func TestAUsualCheckpointIsNoIdling(t *testing.T) {
 				return 1, true
 			})
 		}
-		s.stands(s.contrast(), "job:train", explain.Values{explain.IdlePrecision: c.fills})
+		s.measures(s.contrast(), "job:train", explain.Values{explain.IdlePrecision: c.precision})
 	}
 }

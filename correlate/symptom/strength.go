@@ -84,8 +84,8 @@ func (f *Contrast) structure(i int32) float64 {
 func (f *Contrast) accounts(i int32) float64 {
 	d, out := &f.derived, 0.0
 	if n := f.survey.gpusIn[i]; n > 0 && len(d.affected) > 0 && f.degradation.Slowdown > 1 {
-		dose := min(1, f.clockExplained(d.slowest[i]))
-		out = float64(float64(dose*part(d.hit[i], len(d.affected))) * part(d.hit[i], int(n)))
+		explained := min(1, f.clockExplained(d.slowest[i]))
+		out = float64(float64(explained*part(d.hit[i], len(d.affected))) * part(d.hit[i], int(n)))
 	}
 	if n := f.survey.ranked[i]; n > 0 && len(d.late) > 0 {
 		out = max(out, float64(part(d.lateIn[i], len(d.late))*part(d.lateIn[i], int(n))))

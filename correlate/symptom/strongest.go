@@ -55,8 +55,8 @@ func (f *Contrast) observe(i int32, x *explain.Reading) (explain.Observation, bo
 	before, known := f.before.at(i, c)
 	now, seen := f.now.at(i, c)
 	out.Before, out.Now = float64(before.Mean), float64(now.Mean)
-	silent := x.Take == explain.TakeNoData
-	return out, (known || peerTake(x.Take)) && seen || silent && known
+	noData := x.Take == explain.TakeNoData
+	return out, (known || peerTake(x.Take)) && seen || noData && known
 }
 
 func peerTake(t explain.Take) bool { return t == explain.TakeBelowPeers || t == explain.TakeNow }
