@@ -401,13 +401,13 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	ends := 0
 	now := fabric.Span{From: last, To: g}
 	then := e.upTo(last, g, baselineGrids)
-	heard := fabric.Span{From: g.Add(-receivingGrids * e.cfg.Grid), To: g}
+	received := fabric.Span{From: g.Add(-receivingGrids * e.cfg.Grid), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
 			// One that is stale, with its host, carries nothing for all that
 			// is known: what it sent before that is no mean of the step.
-			if _, ok := m.Sent(e.window, e.cfg.Grid, heard, i); !ok {
+			if _, ok := m.Sent(e.window, e.cfg.Grid, received, i); !ok {
 				continue
 			}
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)

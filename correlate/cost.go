@@ -75,27 +75,27 @@ func (c *incidentCase) shareAgain(next *explain.Incident) {
 
 // assignOwn assigns a case's loss to the root that was published.
 func (e *caseBook) assignOwn(c *incidentCase) {
-	told := &e.primary(c).published
-	if told.Revision == 0 {
-		told = &c.incident
+	published := &e.primary(c).published
+	if published.Revision == 0 {
+		published = &c.incident
 	}
-	e.assign(&c.account, told, &c.incident)
+	e.assign(&c.account, published, &c.incident)
 	c.account.MFU = c.mfu()
 }
 
 // assign assigns an account to the root that was published, or to an unknown one at
 // the job. own is the incident as of now, whose chain goes to the job.
-func (e *caseBook) assign(a *attribute.Account, told, own *explain.Incident) {
-	a.Cause = attribute.Cause{Root: told.Root.Entity, Signature: told.Root.Signature, Domain: told.Root.Domain}
-	if told.Root.Entity.IsZero() && len(own.Impact.Jobs) > 0 {
+func (e *caseBook) assign(a *attribute.Account, published, own *explain.Incident) {
+	a.Cause = attribute.Cause{Root: published.Root.Entity, Signature: published.Root.Signature, Domain: published.Root.Domain}
+	if published.Root.Entity.IsZero() && len(own.Impact.Jobs) > 0 {
 		a.Cause.Root, a.Cause.Signature = own.Impact.Jobs[0].Job, explain.Unknown
 	}
 	if a.Cause.Signature == explain.Unknown {
 		a.Cause.Domain = 0
 	}
-	a.Benign = e.expects(told) == explain.ExpectBenign
-	chain := told.Chain
-	if own.Root.Entity == told.Root.Entity && own.Root.Signature == told.Root.Signature {
+	a.Benign = e.expects(published) == explain.ExpectBenign
+	chain := published.Chain
+	if own.Root.Entity == published.Root.Entity && own.Root.Signature == published.Root.Signature {
 		chain = own.Chain // to this job, and as of now
 	}
 	a.Links = a.Links[:0]

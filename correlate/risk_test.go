@@ -294,7 +294,7 @@ func TestARiskOutlivesARestart(t *testing.T) {
 // it under its name where it sees it, and ends it where it does not.
 func TestARiskIsInherited(t *testing.T) {
 	_, all := play(t, leaking)
-	held := all[0]
+	restored := all[0]
 	for name, c := range map[string]struct{ load, want string }{
 		"it lasts":   {"1x*", "open risk leak loop:r0/a critical"},
 		"it is over": {"0x*", "resolved risk leak loop:r0/a critical (no data)"},
@@ -304,13 +304,13 @@ func TestARiskIsInherited(t *testing.T) {
 			var got []explain.Incident
 			for i, r := range records(t, "-- site --\nfor 1000s\n-- load --\n10s loop:r0/a leak_detected "+c.load+"\n-- want --\nno incident\n") {
 				if i == 0 {
-					e.WarmStart([]explain.Incident{held})
+					e.WarmStart([]explain.Incident{restored})
 				}
 				got = append(got, slices.Clone(e.Step(r).Incidents)...)
 			}
 			live := e.Live()
 			if name == "it lasts" {
-				if len(got) != 0 && got[0].ID != held.ID || len(live) != 1 || live[0].ID != held.ID {
+				if len(got) != 0 && got[0].ID != restored.ID || len(live) != 1 || live[0].ID != restored.ID {
 					t.Errorf("got %q, live %d", history(got), len(live))
 				}
 				return

@@ -13,16 +13,16 @@ import (
 // reported none, the excess of its periodic long steps is taken, where these have
 // grown; 0 where there is neither.
 func (e *examiner) savesBefore(job telemetry.Entity, degradation *jobs.Degradation) float64 {
-	var told []float64
+	var reported []float64
 	for _, v := range e.perStep.Values(telemetry.Series{Entity: job, Metric: metricCheckpoint}, math.MinInt64, degradation.Onset.Earliest) {
 		if v > 0 {
-			told = append(told, v)
+			reported = append(reported, v)
 		}
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		return degradation.Periodic
 	}
-	return stats.Median(told)
+	return stats.Median(reported)
 }
 
 // savesNow returns what checkpoints took beyond that, in seconds a step of the
@@ -49,13 +49,13 @@ func (e *examiner) savesNow(c *incidentCase, degradation *jobs.Degradation) *flo
 
 // reportedWorkBefore returns what a job reported of the work in its steps before a
 // degradation, in the median.
-func (e *examiner) reportedWorkBefore(job telemetry.Entity, until telemetry.Time) (told [2]float64) {
+func (e *examiner) reportedWorkBefore(job telemetry.Entity, until telemetry.Time) (reported [2]float64) {
 	for i, m := range workMetrics() {
 		if work := e.reportedRates(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {
-			told[i] = stats.Median(work[max(0, len(work)-beforeCompute):])
+			reported[i] = stats.Median(work[max(0, len(work)-beforeCompute):])
 		}
 	}
-	return told
+	return reported
 }
 
 func workMetrics() [2]telemetry.MetricName {

@@ -11,9 +11,9 @@ import (
 // serve files what serving jobs report of themselves in grid g.
 func (e *roll) serve(g telemetry.Time) {
 	for _, t := range e.running {
-		itl, heard := e.gaugeNow(t.job, jobs.MeasureITL)
+		itl, received := e.gaugeNow(t.job, jobs.MeasureITL)
 		ttft, also := e.gaugeNow(t.job, jobs.MeasureTTFT)
-		if !heard && !also {
+		if !received && !also {
 			continue
 		}
 		x := jobs.Served{ITL: itl, TTFT: ttft, Tokens: math.NaN()}

@@ -17,11 +17,11 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
-	told := func(kind telemetry.Kind, root, signature string, d telemetry.Domain) explain.Incident {
+	incident := func(kind telemetry.Kind, root, signature string, d telemetry.Domain) explain.Incident {
 		return explain.Incident{Revision: 1, Root: explain.Root{Entity: telemetry.Entity{Kind: kind, Name: root}, Signature: signature, Domain: d},
 			Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job}}}}
 	}
-	c := &incidentCase{job: job, incident: told(telemetry.GPU, "h1/0", "cold-plate", telemetry.Cooling), impact: explain.JobImpact{Job: job}}
+	c := &incidentCase{job: job, incident: incident(telemetry.GPU, "h1/0", "cold-plate", telemetry.Cooling), impact: explain.JobImpact{Job: job}}
 	c.published = c.incident
 	e.incidents.cases = []*incidentCase{c}
 	at := telemetry.Time(1_800_000_000e9)
@@ -44,7 +44,7 @@ func TestTwoIncidentsOfOneJobShareItsLoss(t *testing.T) {
 		}
 	}
 	lose(100, 1)
-	c.concurrent = &concurrentFault{incident: told(telemetry.Port, "leaf0/1", "link-degraded", telemetry.Network)}
+	c.concurrent = &concurrentFault{incident: incident(telemetry.Port, "leaf0/1", "link-degraded", telemetry.Network)}
 	lose(150, 1)
 	want("before readers know of the second", 150, 0, 0)
 	c.concurrent.published = c.concurrent.incident
@@ -83,12 +83,12 @@ func TestASecondIncidentHasOneConfidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	job, nic := telemetry.Entity{Kind: telemetry.Job, Name: "j"}, telemetry.Entity{Kind: telemetry.NIC, Name: "h/0"}
-	held := explain.Incident{ID: "inc-2", Revision: 2, State: explain.StateOpen, Root: explain.Root{Entity: nic, Signature: "s", Confidence: 0.8},
+	restored := explain.Incident{ID: "inc-2", Revision: 2, State: explain.StateOpen, Root: explain.Root{Entity: nic, Signature: "s", Confidence: 0.8},
 		Alternatives: []explain.Alternative{{Entity: nic, Signature: "u", Confidence: 0.3}}, Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job}}}}
 	c := &incidentCase{job: job, published: explain.Incident{ID: "inc-1", Revision: 1, State: explain.StateOpen}}
 	c.incident = c.published
-	c.incident.Impact.Jobs = held.Impact.Jobs
-	c.restoreConcurrent(&held)
+	c.incident.Impact.Jobs = restored.Impact.Jobs
+	c.restoreConcurrent(&restored)
 	e.incidents.cases = []*incidentCase{c}
 	stated := map[string]float64{}
 	for _, in := range e.Live() {

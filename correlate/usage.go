@@ -98,12 +98,12 @@ func (e *costs) fileUsage(g telemetry.Time) {
 // fileJob files what a job's GPUs did since they were last filed.
 func (e *costs) fileJob(t *runningJob, g telemetry.Time) {
 	j := e.book.Job(t.job)
-	to, told := e.until(t, j, g)
+	to, reported := e.until(t, j, g)
 	if to <= t.filed {
 		return
 	}
 	w := attribute.Work{GPUs: t.gpus, MFU: -1, Reported: -1, Mix: attribute.UnknownMix()}
-	if told {
+	if reported {
 		e.work(&w, t, j, to)
 	} else {
 		w.Unreported = to.Sub(t.filed).Seconds()
@@ -125,7 +125,7 @@ func (e *costs) fileRemainder(t *runningJob, g telemetry.Time) {
 
 // until returns up to when a job's GPU-seconds can be filed, and whether its steps
 // show how they were spent.
-func (e *costs) until(t *runningJob, j *jobs.Job, g telemetry.Time) (to telemetry.Time, told bool) {
+func (e *costs) until(t *runningJob, j *jobs.Job, g telemetry.Time) (to telemetry.Time, reported bool) {
 	if j == nil || j.LastEnd == 0 {
 		return g, false
 	}

@@ -31,8 +31,8 @@ const (
 // of those that it might open again, in any order (warm start). They replace what
 // it has published itself. They count from the next grid that is closed; nothing
 // changes before (I1).
-func (e *Engine) WarmStart(held []explain.Incident) {
-	e.incidents.restoring, e.incidents.warmStart = slices.Clone(held), true
+func (e *Engine) WarmStart(open []explain.Incident) {
+	e.incidents.restoring, e.incidents.warmStart = slices.Clone(open), true
 	slices.SortFunc(e.incidents.restoring, func(a, b explain.Incident) int {
 		return cmp.Or(cmp.Compare(a.Opened, b.Opened), cmp.Compare(a.ID, b.ID))
 	})
@@ -40,28 +40,28 @@ func (e *Engine) WarmStart(held []explain.Incident) {
 
 // adopt makes the held incidents the engine's own at grid g.
 func (e *caseBook) adopt(g telemetry.Time) {
-	held := e.restoring
+	open := e.restoring
 	e.restoring, e.warmStart = nil, false
 	former := e.disown()
 	e.risks.disownRisks()
-	for i := range held {
+	for i := range open {
 		switch {
-		case held[i].State != explain.StateOpen:
-		case held[i].Kind == explain.KindRisk:
-			e.risks.takeRisk(&held[i], g)
+		case open[i].State != explain.StateOpen:
+		case open[i].Kind == explain.KindRisk:
+			e.risks.takeRisk(&open[i], g)
 		default:
-			e.take(&held[i], g)
+			e.take(&open[i], g)
 		}
 	}
 	e.regroup(former)
 	e.past, e.risks.past = nil, nil
-	for i := range held {
+	for i := range open {
 		switch {
-		case held[i].State == explain.StateOpen:
-		case held[i].Kind == explain.KindRisk:
-			e.risks.recallRisk(&held[i], g)
+		case open[i].State == explain.StateOpen:
+		case open[i].Kind == explain.KindRisk:
+			e.risks.recallRisk(&open[i], g)
 		default:
-			e.recall(&held[i], g)
+			e.recall(&open[i], g)
 		}
 	}
 	e.wellAlready(g)

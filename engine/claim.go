@@ -171,11 +171,11 @@ func (r *Runner) claimed(record *telemetry.Config) {
 }
 
 // warmStart continues what was published by others: a new chain begins.
-func (r *Runner) warmStart(held []explain.Incident, digest [sha256.Size]byte) {
-	r.machine.WarmStart(held)
+func (r *Runner) warmStart(open []explain.Incident, digest [sha256.Size]byte) {
+	r.machine.WarmStart(open)
 	r.digest, r.latest = digest, map[string]*explain.Incident{}
-	for i := range held {
-		in := keep(held[i])
+	for i := range open {
+		in := keep(open[i])
 		r.latest[in.ID] = &in
 	}
 }

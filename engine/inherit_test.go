@@ -60,7 +60,7 @@ func claimRecord(t *testing.T, c engine.Claim) telemetry.Record {
 type relieved struct {
 	log       []telemetry.Record // what it reads
 	claim     int                // index of the claim in log
-	held      []explain.Incident
+	open      []explain.Incident
 	silent    string
 	published string
 	runner    *engine.Runner
@@ -72,7 +72,7 @@ func (ref reference) relieve(t *testing.T, from, n int) relieved {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := relieved{held: newest(revisions(t, first.Published))}
+	r := relieved{open: newest(revisions(t, first.Published))}
 	for _, rec := range ref.Log[:from] {
 		if rec.Kind == telemetry.SchemaRecord || rec.Kind == telemetry.EdgeRecord || rec.Kind == telemetry.ConfigRecord {
 			r.log = append(r.log, rec)
@@ -80,7 +80,7 @@ func (ref reference) relieve(t *testing.T, from, n int) relieved {
 	}
 	r.log = append(r.log, ref.Log[from:n]...)
 	r.claim = len(r.log)
-	r.log = append(append(r.log, claimRecord(t, engine.Claim{Incidents: r.held})), ref.Log[n:]...)
+	r.log = append(append(r.log, claimRecord(t, engine.Claim{Incidents: r.open})), ref.Log[n:]...)
 	before, err := enginetest.Play(r.log[:r.claim], 1)
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +96,14 @@ func (ref reference) relieve(t *testing.T, from, n int) relieved {
 // part returns the index of the record at which the log has come so far.
 func (ref reference) part(x float64) int { return int(x * float64(len(ref.Log))) }
 
-// goesOnAs wants one incident, the held one: its id, its opening, its root,
+// goesOnAs wants one incident, the restored one: its id, its opening, its root,
 // numbers that count on, and the given resolution in the end.
 func (r relieved) goesOnAs(t *testing.T, resolution string) {
 	t.Helper()
-	if len(r.held) != 1 || r.held[0].State != explain.StateOpen {
-		t.Fatalf("%d incidents held: the test wants an open one", len(r.held))
+	if len(r.open) != 1 || r.open[0].State != explain.StateOpen {
+		t.Fatalf("%d incidents restored: the test wants an open one", len(r.open))
 	}
-	last := r.held[0]
+	last := r.open[0]
 	all := revisions(t, r.published)
 	if len(all) == 0 {
 		t.Fatal("nothing was published")
@@ -153,7 +153,7 @@ func TestI5AnEngineThatSawOnlyTheTroubleKeepsTheExplanation(t *testing.T) {
 		if got < 0.8*want || got > 1.2*want {
 			t.Errorf("%.0f GPU-seconds lost, an engine that saw all says %.0f", got, want)
 		}
-		if !slices.EqualFunc(last.Chain, r.held[0].Chain, func(a, b explain.Link) bool { return a.Entity == b.Entity && a.Why == b.Why }) {
+		if !slices.EqualFunc(last.Chain, r.open[0].Chain, func(a, b explain.Link) bool { return a.Entity == b.Entity && a.Why == b.Why }) {
 			t.Error("the chain is not the published one")
 		}
 	})
@@ -163,13 +163,13 @@ func TestI5AnEngineThatSawOnlyTheTroubleKeepsTheExplanation(t *testing.T) {
 func TestI5WhatEndedUnseenIsResolved(t *testing.T) {
 	onEach(t, func(t *testing.T, ref reference) {
 		from, n := ref.part(0.85), ref.part(0.95)
-		held, err := enginetest.Play(ref.Log[:ref.part(0.6)], 1)
+		open, err := enginetest.Play(ref.Log[:ref.part(0.6)], 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := ref.relieve(t, from, n)
-		r.held = newest(revisions(t, held.Published))
-		r.log[r.claim] = claimRecord(t, engine.Claim{Incidents: r.held})
+		r.open = newest(revisions(t, open.Published))
+		r.log[r.claim] = claimRecord(t, engine.Claim{Incidents: r.open})
 		played, err := enginetest.Play(r.log, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -269,10 +269,10 @@ func TestI5WhoIsNotHeardOfWithinTheHorizonIsOver(t *testing.T) {
 
 // TestI5AStalledJobThatHasItsPlaceStaysOpen: that it makes no steps is known.
 func TestI5AStalledJobThatHasItsPlaceStaysOpen(t *testing.T) {
-	held := ghost("stalled")
-	place := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{From: held.Root.Entity,
+	open := ghost("stalled")
+	place := telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{From: open.Root.Entity,
 		To: telemetry.Entity{Kind: telemetry.Node, Name: "h1"}, Relation: telemetry.Runs, Source: "slurm"}}
-	played, err := enginetest.Play(quiet(1200, place, claimRecord(t, engine.Claim{Incidents: []explain.Incident{held}})), 1)
+	played, err := enginetest.Play(quiet(1200, place, claimRecord(t, engine.Claim{Incidents: []explain.Incident{open}})), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,9 +283,9 @@ func TestI5AStalledJobThatHasItsPlaceStaysOpen(t *testing.T) {
 
 // TestI5AnIncidentOfNoJobIsOver: nothing could ever resolve it.
 func TestI5AnIncidentOfNoJobIsOver(t *testing.T) {
-	held := ghost("slow")
-	held.Impact.Jobs = nil
-	played, err := enginetest.Play(quiet(3, claimRecord(t, engine.Claim{Incidents: []explain.Incident{held}})), 1)
+	open := ghost("slow")
+	open.Impact.Jobs = nil
+	played, err := enginetest.Play(quiet(3, claimRecord(t, engine.Claim{Incidents: []explain.Incident{open}})), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,22 +294,22 @@ func TestI5AnIncidentOfNoJobIsOver(t *testing.T) {
 	}
 }
 
-// TestI5TheSameTroubleIsOpenedAgain: the held incident was resolved a minute
+// TestI5TheSameTroubleIsOpenedAgain: the restored incident was resolved a minute
 // before the trouble that the engine sees.
 func TestI5TheSameTroubleIsOpenedAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, ref reference) {
 		n := ref.part(0.3) // before the trouble
-		held := revisions(t, ref.Published)[0]
-		recovered, at := "recovered", held.Opened.Add(-60e9)
-		held.ID, held.Revision, held.Opened = "inc-00000000000000bb", 7, held.Opened.Add(-300e9)
-		held.State, held.Resolution, held.Resolved, held.Updated = explain.StateResolved, &recovered, &at, at
-		log := slices.Concat(ref.Log[:n], []telemetry.Record{claimRecord(t, engine.Claim{Incidents: []explain.Incident{held}})}, ref.Log[n:])
+		open := revisions(t, ref.Published)[0]
+		recovered, at := "recovered", open.Opened.Add(-60e9)
+		open.ID, open.Revision, open.Opened = "inc-00000000000000bb", 7, open.Opened.Add(-300e9)
+		open.State, open.Resolution, open.Resolved, open.Updated = explain.StateResolved, &recovered, &at, at
+		log := slices.Concat(ref.Log[:n], []telemetry.Record{claimRecord(t, engine.Claim{Incidents: []explain.Incident{open}})}, ref.Log[n:])
 		played, err := enginetest.Play(log, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all := revisions(t, played.Published)
-		if len(all) == 0 || all[0].ID != held.ID || all[0].Revision != 8 || all[0].Reopens != held.Reopens+1 || all[0].Opened != held.Opened {
+		if len(all) == 0 || all[0].ID != open.ID || all[0].Revision != 8 || all[0].Reopens != open.Reopens+1 || all[0].Opened != open.Opened {
 			t.Errorf("published %.400s", played.Published)
 		}
 	})
@@ -367,8 +367,8 @@ func TestTheFirstOfTwoClaimsStands(t *testing.T) {
 // FuzzParseClaim reads arbitrary content. What is accepted can be written again and
 // means the same, and an engine that restores it goes on.
 func FuzzParseClaim(f *testing.F) {
-	held := ghost("slow")
-	for _, c := range []engine.Claim{{Engine: correlate.Version, Incidents: []explain.Incident{held}}, {Engine: "2", Whole: true, From: 7}, {Engine: "1", Renews: "ab"}} {
+	open := ghost("slow")
+	for _, c := range []engine.Claim{{Engine: correlate.Version, Incidents: []explain.Incident{open}}, {Engine: "2", Whole: true, From: 7}, {Engine: "1", Renews: "ab"}} {
 		config, err := c.Config(0)
 		if err != nil {
 			f.Fatal(err)

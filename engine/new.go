@@ -54,7 +54,7 @@ func (c *core) Step(r *telemetry.Record) []explain.Incident {
 	return c.last.Incidents
 }
 
-func (c *core) WarmStart(held []explain.Incident) { c.engine.WarmStart(held) }
+func (c *core) WarmStart(open []explain.Incident) { c.engine.WarmStart(open) }
 
 func (c *core) Snapshot(sink func([]byte)) { c.engine.Snapshot(sink) }
 func (c *core) Restore(body []byte) error  { return c.engine.Restore(body) }

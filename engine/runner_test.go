@@ -17,12 +17,12 @@ import (
 // clockwork is a machine that opens an incident at every tenth tick and
 // resolves it three ticks later. Its state is the number of ticks.
 type clockwork struct {
-	ticks   int
-	scratch []explain.Incident // written again in every step, as a machine may
-	held    []explain.Incident // as inherited; no part of a snapshot
+	ticks    int
+	scratch  []explain.Incident // written again in every step, as a machine may
+	restored []explain.Incident // by a warm start; no part of a snapshot
 }
 
-func (c *clockwork) WarmStart(held []explain.Incident) { c.held = held }
+func (c *clockwork) WarmStart(open []explain.Incident) { c.restored = open }
 
 func (c *clockwork) Step(r *telemetry.Record) []explain.Incident {
 	c.scratch = c.scratch[:0]

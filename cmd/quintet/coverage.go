@@ -74,15 +74,15 @@ func (c *coverageCommand) Run(sh *cli.Shell) error {
 		return err
 	}
 	var r client.Report
-	var heard client.SourceList
+	var received client.SourceList
 	if err := c.get(sh.Ctx, "/api/v1/coverage/report", &r); err != nil {
 		return fmt.Errorf("coverage: %w", err)
 	}
-	if err := c.get(sh.Ctx, "/api/v1/coverage", &heard); err != nil {
+	if err := c.get(sh.Ctx, "/api/v1/coverage", &received); err != nil {
 		return fmt.Errorf("coverage: %w", err)
 	}
 	w := tabwriter.NewWriter(sh.Out, 0, 0, 2, ' ', 0)
-	c.sources(w, &r, heard.Sources)
+	c.sources(w, &r, received.Sources)
 	requirements(w, &r)
 	c.faults(w, &r)
 	return w.Flush()
@@ -102,17 +102,17 @@ func ago(r *client.Report, at *time.Time) string {
 }
 
 func (c *coverageCommand) sources(w io.Writer, r *client.Report, all []client.Source) {
-	silent := 0
+	stale := 0
 	fmt.Fprintln(w, "DOMAIN\tMETRICS\tSERIES\tLAST SAMPLE")
 	for _, d := range r.Domains {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s ago\n", d.Domain, d.Metrics, d.Series, ago(r, d.Latest))
 	}
 	for _, s := range all {
 		if s.Silent {
-			silent++
+			stale++
 		}
 	}
-	fmt.Fprintf(w, "\n%s, %d stale\n", plural(len(all), "source"), silent)
+	fmt.Fprintf(w, "\n%s, %d stale\n", plural(len(all), "source"), stale)
 	slices.SortStableFunc(all, func(a, b client.Source) int { return cmp.Compare(sourceName(a), sourceName(b)) })
 	for _, s := range all {
 		if s.Silent || c.All {
@@ -124,11 +124,11 @@ func (c *coverageCommand) sources(w io.Writer, r *client.Report, all []client.So
 func requirements(w io.Writer, r *client.Report) {
 	fmt.Fprintln(w, "\nREQUIREMENT\tSTATE\tLAST\tWHAT\tBY, OR WHAT TO DO")
 	for _, x := range r.Requirements {
-		said := strings.Join(x.By, "; ")
+		shown := strings.Join(x.By, "; ")
 		if x.Do != "" {
-			said = strings.TrimPrefix(said+" -> "+x.Do, " ")
+			shown = strings.TrimPrefix(shown+" -> "+x.Do, " ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.State, ago(r, x.Latest), x.What, said)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", x.ID, x.State, ago(r, x.Latest), x.What, shown)
 	}
 }
 

@@ -22,11 +22,11 @@ type doctorCommand struct {
 // Run prints what is wrong and exits with 1 where anything is.
 func (c *doctorCommand) Run(sh *cli.Shell) error {
 	var status client.SiteStatus
-	var heard client.SourceList
+	var received client.SourceList
 	if err := c.get(sh.Ctx, "/api/v1/status", &status); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
-	if err := c.get(sh.Ctx, "/api/v1/coverage", &heard); err != nil {
+	if err := c.get(sh.Ctx, "/api/v1/coverage", &received); err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
 	printSite(sh.Out, &status.Health)
@@ -47,27 +47,27 @@ func (c *doctorCommand) Run(sh *cli.Shell) error {
 		say("alarm since %s: %s: %s", a.Since.Format(time.RFC3339), a.Name, a.Text)
 	}
 	skewed := map[string]bool{} // a target's parts share its clock
-	for _, s := range heard.Sources {
+	for _, s := range received.Sources {
 		silent(s, status.Tick, say)
 		if at := s.Collector + " " + s.Target; math.Abs(s.ClockOffsetSeconds) > clockTolerance && !skewed[at] {
 			skewed[at] = true
 			say("%s: its clock, or its way, is off by %.3g s: set its clock by NTP or PTP; no order is asserted within that", at, s.ClockOffsetSeconds)
 		}
 	}
-	if len(heard.Sources) == 0 {
+	if len(received.Sources) == 0 {
 		say("no source reports: name collectors in the configuration, or run quintet collect on the hosts; quintet collect --once --print shows what one would send")
 	}
 	open := 0
-	for _, g := range heard.Gaps {
+	for _, g := range received.Gaps {
 		if g.To == nil {
 			open++
 		}
 	}
 	gaps := "no gaps"
-	if n := len(heard.Gaps); n > 0 {
+	if n := len(received.Gaps); n > 0 {
 		gaps = fmt.Sprintf("%s (%d open)", plural(n, "recent gap"), open)
 	}
-	fmt.Fprintf(sh.Out, "%s: %s, %s, %s\n", status.Site, plural(len(heard.Sources), "source"), gaps, plural(wrong, "finding"))
+	fmt.Fprintf(sh.Out, "%s: %s, %s, %s\n", status.Site, plural(len(received.Sources), "source"), gaps, plural(wrong, "finding"))
 	if wrong > 0 {
 		return cli.Exit(cli.Wrong)
 	}

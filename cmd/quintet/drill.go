@@ -84,8 +84,8 @@ func (d *drill) ask(ctx context.Context, sh *cli.Shell, over func()) {
 func (d *drill) verdict(ctx context.Context) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	told, err := incidentsOf(ctx, d.url, "")
-	slices.SortStableFunc(told, func(a, b opened) int { return a.Opened.Compare(b.Opened) })
+	incidents, err := incidentsOf(ctx, d.url, "")
+	slices.SortStableFunc(incidents, func(a, b opened) int { return a.Opened.Compare(b.Opened) })
 	var b strings.Builder
 	b.WriteString("lab: the drill is over\n")
 	if len(d.struck) == 0 {
@@ -95,14 +95,14 @@ func (d *drill) verdict(ctx context.Context) string {
 	for _, s := range d.struck {
 		b.WriteString(struckLine(s.at, s.due, s.fault, s.err) + "\n")
 		if s.err == nil && err == nil {
-			b.WriteString(d.judge(s, told, known))
+			b.WriteString(d.judge(s, incidents, known))
 		}
 	}
 	if err != nil {
 		fmt.Fprintf(&b, "lab: the incidents cannot be read: %v\n", err)
 	}
-	for i := range told {
-		if x := &told[i]; !known[x.ID] && d.during(x.Opened) {
+	for i := range incidents {
+		if x := &incidents[i]; !known[x.ID] && d.during(x.Opened) {
 			fmt.Fprintf(&b, "lab:   also reported: %s\n", x)
 		}
 	}
@@ -121,15 +121,15 @@ func (d *drill) during(at time.Time) bool {
 // judge decides whether a fault was reported, and marks the incident that was about
 // it: the first that is right, or else the first reported. told is in the order of
 // arrival.
-func (d *drill) judge(s struckFault, told []opened, known map[string]bool) string {
+func (d *drill) judge(s struckFault, incidents []opened, known map[string]bool) string {
 	answer, err := d.wired.site.Answer(s.fault)
 	if err != nil {
 		return fmt.Sprintf("lab:   %v\n", err)
 	}
 	var best *opened
 	verdict := ""
-	for i := range told {
-		x := &told[i]
+	for i := range incidents {
+		x := &incidents[i]
 		if x.Opened.Before(s.at.Add(-time.Second)) || x.Opened.After(s.at.Add(s.due.lasts+late)) || known[x.ID] {
 			continue
 		}

@@ -28,13 +28,13 @@ const maxSharing = 10
 // shares; no root gets more than it explains alone.
 //
 // Of more than ten roots the ten largest share, the others get nothing.
-func Shares(doses []Explained) []float64 {
-	out := make([]float64, len(doses))
-	largest := make([]int, len(doses))
+func Shares(fractions []Explained) []float64 {
+	out := make([]float64, len(fractions))
+	largest := make([]int, len(fractions))
 	for i := range largest {
 		largest[i] = i
 	}
-	slices.SortStableFunc(largest, func(a, b int) int { return cmp.Compare(doses[b].Explains, doses[a].Explains) })
+	slices.SortStableFunc(largest, func(a, b int) int { return cmp.Compare(fractions[b].Explains, fractions[a].Explains) })
 	largest = largest[:min(len(largest), maxSharing)]
 	n := len(largest)
 	weight := orders(n)
@@ -43,10 +43,10 @@ func Shares(doses []Explained) []float64 {
 		for i := range n {
 			size += of >> i & 1
 		}
-		without := together(doses, largest, of)
+		without := together(fractions, largest, of)
 		for i, root := range largest {
 			if of>>i&1 == 0 {
-				more := together(doses, largest, of|1<<i) - without
+				more := together(fractions, largest, of|1<<i) - without
 				out[root] += float64(weight[size] * more)
 			}
 		}
@@ -68,10 +68,10 @@ func orders(n int) []float64 {
 }
 
 // together is what a set of roots explains.
-func together(doses []Explained, roots []int, of int) float64 {
+func together(fractions []Explained, roots []int, of int) float64 {
 	late, stuck := 0.0, 0.0
 	for i, root := range roots {
-		d := doses[root]
+		d := fractions[root]
 		switch {
 		case of>>i&1 == 0:
 		case d.Domain == telemetry.Network:

@@ -74,14 +74,14 @@ type splitter struct {
 
 // take assigns a part the GPU-seconds of the given seconds, as far as any are left,
 // of which that many seconds were reported; it does nothing where seconds is negative.
-func (s *splitter) take(p Part, seconds, told float64) {
+func (s *splitter) take(p Part, seconds, reported float64) {
 	if seconds < 0 {
 		return
 	}
 	x := min(float64(seconds*s.gpus), s.room)
 	s.room = max(0, s.room-x)
 	s.t.Taken[p] += x
-	s.t.Seen[p] += float64(told * s.gpus)
+	s.t.Seen[p] += float64(reported * s.gpus)
 }
 
 // times returns seconds × part; negative where the part is not known.
@@ -98,12 +98,12 @@ func times(seconds, part float64) float64 {
 // adds up to the whole.
 func Split(w *Work) Tally {
 	ran := w.Base + w.Excess
-	told := w.Down + w.Redone + w.Saving + ran
+	reported := w.Down + w.Redone + w.Saving + ran
 	s := splitter{gpus: float64(w.GPUs)}
-	s.t.Whole = float64((w.Unreported + told) * s.gpus)
+	s.t.Whole = float64((w.Unreported + reported) * s.gpus)
 	s.room = s.t.Whole
 	if w.MFU >= 0 {
-		s.t.Achieved, s.t.Rated = min(float64(float64(ran*w.MFU)*s.gpus), s.t.Whole), float64(told*s.gpus)
+		s.t.Achieved, s.t.Rated = min(float64(float64(ran*w.MFU)*s.gpus), s.t.Whole), float64(reported*s.gpus)
 		s.room = max(0, s.t.Whole-s.t.Achieved)
 	}
 	if w.Reported >= 0 {
@@ -113,16 +113,16 @@ func Split(w *Work) Tally {
 	s.t.Steps, s.t.Length, s.t.Expected = w.Steps, ran+w.Redone, w.Base+w.Redone
 
 	m := &w.Mix
-	s.take(Restarts, w.Down+w.Redone, told)
+	s.take(Restarts, w.Down+w.Redone, reported)
 	if w.Saving > 0 {
 		s.take(Checkpoint, w.Saving, 0)
 	}
-	s.take(Checkpoint, times(w.Base, m.Checkpoint), told)
-	s.take(Input, times(w.Base, m.Input), told)
+	s.take(Checkpoint, times(w.Base, m.Checkpoint), reported)
+	s.take(Input, times(w.Base, m.Input), reported)
 	compute := times(w.Base, m.Compute)
 	if compute >= 0 {
-		s.take(Heat, times(compute, m.Heat), told)
-		s.take(Power, times(compute, m.Brake), told)
+		s.take(Heat, times(compute, m.Heat), reported)
+		s.take(Power, times(compute, m.Brake), reported)
 	}
 	if w.Excess > 0 {
 		other := float64(w.Excess * w.OtherShare)
@@ -131,14 +131,14 @@ func Split(w *Work) Tally {
 			s.take(w.Other, other, w.Excess)
 		}
 	}
-	s.take(Stragglers, times(w.Base, m.Wait), told)
-	s.take(Communication, times(w.Base, m.Transfer), told)
+	s.take(Stragglers, times(w.Base, m.Wait), reported)
+	s.take(Communication, times(w.Base, m.Transfer), reported)
 	if compute >= 0 {
-		s.take(Clock, times(compute, m.Clock), told)
-		s.computing(w, compute, told)
+		s.take(Clock, times(compute, m.Clock), reported)
+		s.computing(w, compute, reported)
 	}
 	for p := range s.t.Seen {
-		s.t.Seen[p] = min(s.t.Seen[p], float64(told*s.gpus)) // the excess is in the whole
+		s.t.Seen[p] = min(s.t.Seen[p], float64(reported*s.gpus)) // the excess is in the whole
 	}
 	return s.t
 }
@@ -146,7 +146,7 @@ func Split(w *Work) Tally {
 // computing divides what is left of computing without the arithmetic: the memory
 // wall is the time for which memory is busy and the tensor pipes, were they
 // busy at random times of the computing, are not.
-func (s *splitter) computing(w *Work, compute, told float64) {
+func (s *splitter) computing(w *Work, compute, reported float64) {
 	m := &w.Mix
 	if w.MFU < 0 || m.Tensor < 0 || m.DRAM < 0 || !(m.Compute > 0) {
 		return
@@ -154,11 +154,11 @@ func (s *splitter) computing(w *Work, compute, told float64) {
 	held := max(0, m.Heat) + max(0, m.Brake) + max(0, m.Clock)
 	rest := max(0, compute-float64(compute*min(1, held))-float64((w.Base+w.Excess)*w.MFU))
 	wall := min(rest, float64(w.Base*float64(m.DRAM*(1-min(1, m.Tensor/m.Compute)))))
-	s.take(Memory, wall, told)
+	s.take(Memory, wall, reported)
 	if min(m.Heat, m.Brake, m.Clock) >= 0 {
-		s.take(Compute, rest-wall, told) // else low clocks are in it
+		s.take(Compute, rest-wall, reported) // else low clocks are in it
 		s.t.Executed = float64(float64((w.Base+w.Redone)*float64(m.Tensor*max(0, 1-held))) * s.gpus)
-		s.t.Needed, s.t.Counted = s.t.Achieved, float64(told*s.gpus)
+		s.t.Needed, s.t.Counted = s.t.Achieved, float64(reported*s.gpus)
 	}
 }
 

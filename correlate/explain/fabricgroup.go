@@ -90,9 +90,9 @@ func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
 	f.circling(v, g)
 	f.dropping(v, g)
 	f.marks(v, k, marks)
-	silent, down := f.silence(g)
-	v[StoppedReporting], v[PeersDown] = silent, down
-	bad = max(v[Circling], v[BlameShare]-leastBlame, silent, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1)
+	stopped, down := f.silence(g)
+	v[StoppedReporting], v[PeersDown] = stopped, down
+	bad = max(v[Circling], v[BlameShare]-leastBlame, stopped, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1)
 	return v, bad
 }
 
@@ -261,7 +261,7 @@ func rise(now, before float64) float64 { return min((now+leastMarks)/(before+lea
 
 // silence is the part of a switch's ports that became stale, and the part of its
 // links whose other end reports that the link is down.
-func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
+func (f *fabricMeasures) silence(g *fabric.Group) (stopped, down float64) {
 	var heard, gone, told, lost float64
 	for _, i := range g.Ends {
 		n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
@@ -280,12 +280,12 @@ func (f *fabricMeasures) silence(g *fabric.Group) (silent, down float64) {
 		}
 	}
 	if heard > 0 {
-		silent = gone / heard
+		stopped = gone / heard
 	}
 	if told > 0 {
 		down = lost / told
 	}
-	return silent, down
+	return stopped, down
 }
 
 // leastShift is the change of a plane's share below which it is no candidate.

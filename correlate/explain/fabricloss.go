@@ -386,11 +386,11 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 	if !f.m.Between(i) {
 		return
 	}
-	dose := f.own[i] / f.lost
+	explained := f.own[i] / f.lost
 	var loads []float64
 	gone := 0.0
 	for _, s := range f.siblingsOf(i) {
-		dose = max(dose, f.own[s]/f.lost)
+		explained = max(explained, f.own[s]/f.lost)
 		if s == i {
 			continue
 		}
@@ -399,7 +399,7 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 			gone = max(gone, 1-state.up)
 		}
 	}
-	v[GroupExplained] = dose
+	v[GroupExplained] = explained
 	if len(loads) > 0 {
 		v[SiblingsLoad], v[SiblingsDown] = stats.Median(loads), gone
 	}

@@ -51,8 +51,8 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	f.own = make([]float64, len(f.m.Ends))
 	for i := range f.m.Ends {
 		f.own[i] = e.Fabric.Now.Own(e.Fabric.Before, i)
-		if dose := f.own[i] / f.lost; e.Fabric.Blame.Share(i) >= leastBlame && dose > f.topExplained {
-			f.topExplained, f.topErr = dose, e.Fabric.Now.GainErr(e.Fabric.Before, i)/f.lost
+		if explained := f.own[i] / f.lost; e.Fabric.Blame.Share(i) >= leastBlame && explained > f.topExplained {
+			f.topExplained, f.topErr = explained, e.Fabric.Now.GainErr(e.Fabric.Before, i)/f.lost
 		}
 		if e.Fabric.OnPath[i] {
 			f.slack = max(f.slack, e.Fabric.Now.Of[i].Slack)

@@ -30,7 +30,7 @@ func (s sparing) Spared(x telemetry.Entity) bool { return s.spared && x.Kind == 
 func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 	gpu, loop, row := entity("gpu:h0/1"), entity("loop:r0"), entity("row:a")
 	heat, hotter := &explain.Reading{Metric: "gpu_clock_event_reasons", Take: explain.TakeBits, Bits: 0x60}, &explain.Reading{Metric: "gpu_temperature_celsius", Take: explain.TakeShift}
-	dose := explain.Feature{Name: "dose", Measure: explain.ClockExplained, None: 0.1, Full: 0.5, For: 6, Against: -5, Required: true}
+	explained := explain.Feature{Name: "dose", Measure: explain.ClockExplained, None: 0.1, Full: 0.5, For: 6, Against: -5, Required: true}
 	states := explain.Feature{Name: "heat", Reading: heat, None: 0.05, Full: 0.4, For: 3, Against: -8}
 	denies := explain.Feature{Name: "no-heat", Reading: heat, None: 0.3, Full: 0.05, For: 1, Against: -8}
 	cooler := explain.Feature{Name: "not-hotter", Reading: hotter, None: 8, Full: 2, For: 1, Against: -6}
@@ -38,10 +38,10 @@ func TestAGPUThatStatesNoHeatIsNotTheLoops(t *testing.T) {
 		return explain.Signature{Name: name, Domain: d, Expect: explain.ExpectIncident, Roots: []telemetry.Kind{root}, Features: features}
 	}
 	sigs := []explain.Signature{
-		sig("coolant-flow-loss", telemetry.Cooling, telemetry.Loop, dose),
-		sig("inlet-warm", telemetry.Cooling, telemetry.Row, dose),
-		sig("gpu-slow", telemetry.Computing, telemetry.GPU, dose, denies, cooler),
-		sig("cold-plate", telemetry.Cooling, telemetry.GPU, dose, states),
+		sig("coolant-flow-loss", telemetry.Cooling, telemetry.Loop, explained),
+		sig("inlet-warm", telemetry.Cooling, telemetry.Row, explained),
+		sig("gpu-slow", telemetry.Computing, telemetry.GPU, explained, denies, cooler),
+		sig("cold-plate", telemetry.Cooling, telemetry.GPU, explained, states),
 	}
 	sigs = explain.Compile(sigs)
 	for i, apart := range []bool{true, true, false, false} {

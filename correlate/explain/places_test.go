@@ -20,8 +20,8 @@ func grid(stages, replicas int, shift func(stage, replica int) float64) []RankEv
 
 func TestALateStageIsAWholeRow(t *testing.T) {
 	for name, c := range map[string]struct {
-		shift         func(stage, replica int) float64
-		excess, fills float64
+		shift             func(stage, replica int) float64
+		excess, precision float64
 	}{
 		"a stage":        {func(s, _ int) float64 { return pick(s == 2, 0.5, 0) }, 1, 1},
 		"half a stage":   {func(s, _ int) float64 { return pick(s == 2, 0.25, 0) }, 0.5, 1},
@@ -30,8 +30,8 @@ func TestALateStageIsAWholeRow(t *testing.T) {
 	} {
 		v := Values{}
 		byPlace(v, grid(4, 4, c.shift), 0.5)
-		if v[StageExcess] != c.excess || v[StagePrecision] != c.fills {
-			t.Errorf("%s: excess %g, fills %g, want %g, %g", name, v[StageExcess], v[StagePrecision], c.excess, c.fills)
+		if v[StageExcess] != c.excess || v[StagePrecision] != c.precision {
+			t.Errorf("%s: excess %g, precision %g, want %g, %g", name, v[StageExcess], v[StagePrecision], c.excess, c.precision)
 		}
 		if _, ok := v[ExpertExcess]; ok {
 			t.Errorf("%s: speaks of experts where none are stated", name)

@@ -43,21 +43,21 @@ const ruledOutShare = 0.1
 // quietFabric describes how little queueing there was on the job's paths, where
 // pause received by the ports is counted.
 func quietFabric(e *Evidence) (string, bool) {
-	var told, own float64
+	var received, own float64
 	ports := 0
 	for i, on := range e.Fabric.OnPath {
 		if n := &e.Fabric.Now.Of[i]; on && n.Counted > 0 {
 			ports++
-			told = max(told, n.PauseReceived)
+			received = max(received, n.PauseReceived)
 			own = max(own, e.Fabric.Now.Own(e.Fabric.Before, i))
 		}
 	}
-	if ports == 0 || max(told, own) > ruledOutShare {
+	if ports == 0 || max(received, own) > ruledOutShare {
 		return "", false
 	}
 	stopped, stood := "", ""
-	if told >= leastPercent {
-		stopped = fmt.Sprintf(" for more than %s of the time", Percent(told))
+	if received >= leastPercent {
+		stopped = fmt.Sprintf(" for more than %s of the time", Percent(received))
 	}
 	if own >= leastPercent {
 		stood = fmt.Sprintf(" more than %s", Percent(own))

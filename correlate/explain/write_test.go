@@ -47,7 +47,7 @@ func house() []explain.Signature {
 
 // teller knows the hosts by name, and has data of steps, of compute times and of
 // the given series only.
-func (s *site) teller(heard ...telemetry.Series) *explain.Writer {
+func (s *site) teller(received ...telemetry.Series) *explain.Writer {
 	return &explain.Writer{
 		Catalogue: telemetry.DefaultCatalogue(),
 		Node: func(e telemetry.Entity) telemetry.Entity {
@@ -60,18 +60,18 @@ func (s *site) teller(heard ...telemetry.Series) *explain.Writer {
 			if x.Metric == "job_step_seconds" {
 				return true
 			}
-			return slices.Contains(heard, x) || x.Entity.Kind == telemetry.Rank && x.Metric == "rank_compute_seconds"
+			return slices.Contains(received, x) || x.Entity.Kind == telemetry.Rank && x.Metric == "rank_compute_seconds"
 		},
 	}
 }
 
-func (s *site) tell(heard ...telemetry.Series) *explain.Incident {
+func (s *site) tell(received ...telemetry.Series) *explain.Incident {
 	in := &explain.Incident{}
 	at := s.e.Unnamed()
 	if len(at.At) == 0 {
 		at.At = []explain.Suspect{{Entity: entity("job:train"), Weight: 1}}
 	}
-	s.teller(heard...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
+	s.teller(received...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
 	return in
 }
 

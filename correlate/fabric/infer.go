@@ -18,16 +18,16 @@ const (
 // meanwhile.
 func (r *Readings) infer(h History, sc *scratch) {
 	for _, sw := range r.Map.Switches {
-		held, total := r.withheld(sw.Ends)
-		if held == nil || total < float64(unseen*float64(len(held))) {
+		queued, total := r.withheld(sw.Ends)
+		if queued == nil || total < float64(unseen*float64(len(queued))) {
 			continue
 		}
-		ways := r.fullest(h, sc, sw.Ends, held)
+		ways := r.fullest(h, sc, sw.Ends, queued)
 		for _, w := range ways {
 			if len(ways) <= maxFull {
-				r.addQueue(w, held)
+				r.addQueue(w, queued)
 			} else {
-				r.Of[w.end].PossiblyQueued = total / float64(len(held))
+				r.Of[w.end].PossiblyQueued = total / float64(len(queued))
 			}
 		}
 	}
@@ -41,13 +41,13 @@ type way struct {
 }
 
 // fullest lists the egress ports that sent most while credits were withheld.
-func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (out []way) {
+func (r *Readings) fullest(h History, sc *scratch, ends []int, queued []float32) (out []way) {
 	ways := make([]way, len(ends))
 	full, most := make([]float64, len(ends)), 0.0
 	for k, z := range ends {
 		ways[k] = way{z, sc.filled(h, &r.Map.Ends[z])}
 		for t, sent := range ways[k].sent {
-			full[k] += float64(held[t] * sent)
+			full[k] += float64(queued[t] * sent)
 		}
 		most = max(most, full[k])
 	}
@@ -89,43 +89,43 @@ func (sc *scratch) filled(h History, e *End) []float32 {
 
 // withheld returns by grid how long a switch gave its neighbours no credits, beyond
 // the time that one of its own egress ports was without; nil where it always gave.
-func (r *Readings) withheld(ends []int) (held []float32, total float64) {
+func (r *Readings) withheld(ends []int) (queued []float32, total float64) {
 	for _, i := range ends {
 		for t, v := range r.trails[i].paused {
-			if held == nil {
-				held = make([]float32, len(r.trails[i].paused))
+			if queued == nil {
+				queued = make([]float32, len(r.trails[i].paused))
 			}
-			held[t] = max(held[t], v)
+			queued[t] = max(queued[t], v)
 		}
 	}
 	for _, i := range ends {
 		for t, v := range r.trails[i].starved {
-			if held != nil && 2*v >= held[t] {
-				held[t] = 0
+			if queued != nil && 2*v >= queued[t] {
+				queued[t] = 0
 			}
 		}
 	}
-	for _, v := range held {
+	for _, v := range queued {
 		total += float64(v)
 	}
-	return held, total
+	return queued, total
 }
 
 // addQueue notes that there was a queue at an end while credits were withheld.
-func (r *Readings) addQueue(w way, held []float32) {
+func (r *Readings) addQueue(w way, queued []float32) {
 	n, tr := &r.Of[w.end], &r.trails[w.end]
 	if tr.wait == nil {
-		tr.wait = make([]float32, len(held))
+		tr.wait = make([]float32, len(queued))
 	}
 	var waited float64
 	var rates []float64
-	for t, v := range held {
+	for t, v := range queued {
 		tr.wait[t] = max(tr.wait[t], v)
 		waited += float64(v)
 		if v > busy {
 			rates = append(rates, float64(w.sent[t]))
 		}
 	}
-	n.Wait = max(n.Wait, waited/float64(len(held)))
+	n.Wait = max(n.Wait, waited/float64(len(queued)))
 	n.Ceiling = max(n.Ceiling, high(rates))
 }

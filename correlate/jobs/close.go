@@ -118,11 +118,11 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	longest := j.longest(u)
 	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
-	silent := j.noStepFor(g)
-	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && silent < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
+	noStep := j.noStepFor(g)
+	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length decides
 	}
-	stalled := overdue && silent >= quiet
+	stalled := overdue && noStep >= quiet
 	evidence := j.evidence
 	// What it may hold by the job's patterns is no part of its own length.
 	evidence = max(evidence, weigh(evidence, u, age-j.patternExcess()))

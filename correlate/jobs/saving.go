@@ -216,17 +216,17 @@ func (j *Job) withoutSave(at telemetry.Time, x float64) float64 {
 	if j.saving.End != at || j.saves.turn() == 1 || j.savedApart(at, x) || u.n >= minPast && j.grew(at) > 0 {
 		return x
 	}
-	rest, median := x-j.saving.Seconds, u.median
+	without, median := x-j.saving.Seconds, u.median
 	if u.n == 0 {
-		median = rest // the first report: there is nothing to hold it against
+		median = without // the first report: there is nothing to hold it against
 	}
-	if rest <= float64(leastWithoutSave*median) || abs(rest-median) >= abs(x-median) {
+	if without <= float64(leastWithoutSave*median) || abs(without-median) >= abs(x-median) {
 		return x // it was not in the step
 	}
 	if u.n >= minPast && isLong(u, x) {
-		j.longs.add(j.Steps, at, x-rest)
+		j.longs.add(j.Steps, at, x-without)
 	}
-	return rest
+	return without
 }
 
 // savedApart reports whether the checkpoint that a report of x seconds a step

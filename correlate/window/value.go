@@ -222,14 +222,14 @@ func (w *Window) Sources(f func(SourceState)) {
 
 func (w *Window) stateOf(s *source) SourceState {
 	st := SourceState{Source: s.name, Class: s.class, Series: int(s.n), Latest: s.latest, Cadence: math.MaxInt64}
-	patience := telemetry.Duration(0)
+	timeout := telemetry.Duration(0)
 	for _, c := range s.columns {
 		st.Cadence = min(st.Cadence, s.cadence(c, w.cfg.Grid))
-		if d := s.staleTimeout(c, w.cfg.Grid); d > 0 && (patience == 0 || d < patience) {
-			patience = d
+		if d := s.staleTimeout(c, w.cfg.Grid); d > 0 && (timeout == 0 || d < timeout) {
+			timeout = d
 		}
 	}
-	st.Stale = s.latest != never && patience > 0 && s.closed.Sub(s.latest) > patience
+	st.Stale = s.latest != never && timeout > 0 && s.closed.Sub(s.latest) > timeout
 	st.Wait = w.waits(s, w.asOf(s.class))
 	st.Offset, st.Spread, _ = s.clock.offset()
 	return st

@@ -24,7 +24,7 @@ type Build struct {
 	Case     Case
 	Faults   []fault.Fault // none of a healthy run
 	Kinds    []*fault.Kind // of each
-	Degrades []int         // of each, the number of the job that it is meant to hurt
+	Degrades []int         // of each, the number of the job that it is meant to degrade
 	Until    int           // seconds, when the run ends
 
 	stage   stage

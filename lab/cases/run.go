@@ -202,15 +202,15 @@ func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
 			out.Stops = out.Stops || hs[k].stopped
 		}
 	}
-	hurt := map[telemetry.Entity]bool{}
+	degraded := map[telemetry.Entity]bool{}
 	for i := range out.Score.Truth.Faults {
 		for _, j := range out.Score.Truth.Faults[i].Jobs {
-			hurt[j] = true
+			degraded[j] = true
 		}
 	}
 	for i := range h.jobs {
 		t := &h.jobs[i]
-		if !hurt[t.entity] {
+		if !degraded[t.entity] {
 			continue
 		}
 		for _, s := range t.steps {

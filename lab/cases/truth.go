@@ -13,11 +13,11 @@ import (
 // harm is what a fault did to a job, against the same run without it.
 type harm struct {
 	job      telemetry.Entity
-	loss     float64 // seconds per step above the counterfactual since the first hurt one, a share of it
+	loss     float64 // seconds per step above the counterfactual since the first degraded one, a share of it
 	excess   float64 // the same in seconds
 	degraded float64 // seconds: end of the first step 2 % over its counterfactual
 	stopped  bool    // it stood still or failed
-	steps    int     // since the first hurt one, as far as they overlap the fault
+	steps    int     // since the first degraded one, as far as they overlap the fault
 }
 
 const (

@@ -185,7 +185,7 @@ func TestTheTruthIsTheFaultsOwn(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	if f.Slowdown != 0 || f.Degraded.Sub(f.Onset).Seconds() > 15 {
-		t.Errorf("a dead node's job: slowdown %v, hurt %v after the onset", f.Slowdown, f.Degraded.Sub(f.Onset))
+		t.Errorf("a dead node's job: slowdown %v, degraded %v after the onset", f.Slowdown, f.Degraded.Sub(f.Onset))
 	}
 	benign := built(t, Case{Class: "job-stop", GPUs: 64, Seed: 1})
 	_, h = played(t, benign, benign.Until)
@@ -209,7 +209,7 @@ func TestTwoFaultsAreToldApart(t *testing.T) {
 		_, alone := played(t, one, b.Until)
 		want := one.truth(alone).Faults[0]
 		if got := truth.Faults[i]; got.Slowdown != want.Slowdown || got.Degraded != want.Degraded || len(got.Jobs) != len(want.Jobs) {
-			t.Errorf("fault %d: slowdown %v, hurt %v, %d jobs; alone %v, %v, %d", i, got.Slowdown, got.Degraded, len(got.Jobs), want.Slowdown, want.Degraded, len(want.Jobs))
+			t.Errorf("fault %d: slowdown %v, degraded %v, %d jobs; alone %v, %v, %d", i, got.Slowdown, got.Degraded, len(got.Jobs), want.Slowdown, want.Degraded, len(want.Jobs))
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (p *plan) time(s *strike, d dice) {
 type damage struct {
 	jobs     []string
 	slowdown float64 // of the job that lost most, against the time before
-	hurt     float64
+	degraded float64
 	stalled  bool
 }
 
@@ -143,25 +143,25 @@ func (p *plan) fit(s *strike, d dice) (damage, bool) {
 func (p *plan) compare(usual *world, s *strike) damage {
 	w := newWorld(p, s, nil)
 	w.run()
-	out := damage{slowdown: 1, hurt: math.Inf(1)}
+	out := damage{slowdown: 1, degraded: math.Inf(1)}
 	for i, j := range w.jobs {
 		if s.judged != nil && !slices.Contains(s.judged, j.spec.entity) {
 			continue
 		}
 		ref := usual.jobs[i]
-		slow, hurt, stalled := ratio(j, ref, s, p.length)
+		slow, degraded, stalled := ratio(j, ref, s, p.length)
 		if slow < 1+leastLoss && !stalled {
 			continue
 		}
 		out.jobs = append(out.jobs, j.spec.entity)
-		out.slowdown, out.hurt, out.stalled = max(out.slowdown, slow), min(out.hurt, hurt), out.stalled || stalled
+		out.slowdown, out.degraded, out.stalled = max(out.slowdown, slow), min(out.degraded, degraded), out.stalled || stalled
 	}
 	return out
 }
 
 // ratio returns how much longer a job's steps became, when the first of them
 // ended, and whether the job came to a halt.
-func ratio(j, ref *job, s *strike, length float64) (slow, hurt float64, stalled bool) {
+func ratio(j, ref *job, s *strike, length float64) (slow, degraded float64, stalled bool) {
 	with, without := j.steps, ref.steps
 	if j.spec.serving {
 		with, without = j.served, ref.served
@@ -175,22 +175,22 @@ func ratio(j, ref *job, s *strike, length float64) (slow, hurt float64, stalled 
 		}
 		return sum / max(n, 1)
 	}
-	hurt = math.Inf(1)
+	degraded = math.Inf(1)
 	for i, r := range with {
 		if i < len(without) && r.end-r.begin > 1.02*(without[i].end-without[i].begin) && r.end > s.onset {
-			hurt = r.end
+			degraded = r.end
 			break
 		}
 	}
 	if n := len(with); n == 0 || n < len(without) && with[n-1].end < length-max(60, 6*j.spec.step) {
-		return 1, min(hurt, s.onset+j.spec.step), len(without) > n+2
+		return 1, min(degraded, s.onset+j.spec.step), len(without) > n+2
 	}
 	before, base := mean(without, j.spec.begin, s.onset), mean(without, s.onset, s.end)
 	during := mean(with, s.onset, s.end)
 	if base == 0 || before == 0 || during/base < 1+leastLoss {
-		return 1, hurt, false
+		return 1, degraded, false
 	}
-	return during / before, hurt, false
+	return during / before, degraded, false
 }
 
 // record runs a plan with its instruments.
@@ -248,8 +248,8 @@ func (p *plan) truth(s *strike, loss damage) Truth {
 	if f.Expect == "" {
 		f.Expect = "incident"
 	}
-	if len(loss.jobs) > 0 && !math.IsInf(loss.hurt, 1) {
-		f.Degraded = p.nanos(max(loss.hurt, s.onset))
+	if len(loss.jobs) > 0 && !math.IsInf(loss.degraded, 1) {
+		f.Degraded = p.nanos(max(loss.degraded, s.onset))
 	}
 	if !loss.stalled && loss.slowdown > 1 {
 		f.Slowdown = math.Round(1e4*loss.slowdown) / 1e4

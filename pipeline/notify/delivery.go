@@ -138,8 +138,8 @@ func parseDelivery(b []byte) (Delivery, error) {
 	if err := json.Unmarshal(b, &d); err != nil {
 		return Delivery{}, fmt.Errorf("delivery: %w", err)
 	}
-	silent := d.State == StateHeld || d.State == StateDone // it may never have been tried
-	if d.Done < 0 || d.Revision < 1 || d.Attempt < 0 || d.Attempt < 1 && !silent || d.State != StateClaimed && d.State != StateFailed && !silent {
+	untried := d.State == StateHeld || d.State == StateDone // it may never have been tried
+	if d.Done < 0 || d.Revision < 1 || d.Attempt < 0 || d.Attempt < 1 && !untried || d.State != StateClaimed && d.State != StateFailed && !untried {
 		return Delivery{}, fmt.Errorf("delivery: revision %d, settled to %d, attempt %d, state %.20q", d.Revision, d.Done, d.Attempt, d.State)
 	}
 	d.Log = d.Log[max(0, len(d.Log)-maxLog):]

@@ -221,7 +221,7 @@ func (m *Message) ReadNote() (*Note, error) {
 
 // Words is the note in one line.
 func (n *Note) Words() string {
-	said := func(s *StoredNote, words string) string {
+	phrase := func(s *StoredNote, words string) string {
 		if s.By != "" {
 			words += " by " + s.By
 		}
@@ -232,9 +232,9 @@ func (n *Note) Words() string {
 	}
 	switch {
 	case n.Assigned != nil && (n.Acknowledged == nil || n.Assigned.At.After(n.Acknowledged.At)):
-		return said(n.Assigned, "Assigned to "+n.Assigned.To)
+		return phrase(n.Assigned, "Assigned to "+n.Assigned.To)
 	case n.Acknowledged != nil:
-		return said(n.Acknowledged, "Acknowledged")
+		return phrase(n.Acknowledged, "Acknowledged")
 	}
 	return "Acknowledgement withdrawn"
 }

@@ -19,13 +19,13 @@ const storeRetry = time.Second
 
 // work does the next thing that a line needs.
 func (d *desk) work(ctx context.Context, t term, l *line) {
-	settled, due := d.step(ctx, t, l)
-	d.finish(l, settled, due)
+	done, due := d.step(ctx, t, l)
+	d.finish(l, done, due)
 }
 
 // step looks up the state of the line and sends its next revision, if it is due. It
 // returns the revision up to which all is settled and when to check again.
-func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time.Time) {
+func (d *desk) step(ctx context.Context, t term, l *line) (done int, due time.Time) {
 	all := d.look(l)
 	newest := all[len(all)-1].number
 	held, seen, err := d.delivery(ctx, l.incident)
@@ -53,21 +53,21 @@ func (d *desk) step(ctx context.Context, t term, l *line) (settled int, due time
 			return d.withhold(t, k, StateDone, muted{outcome: OutcomeUnchanged, why: "only figures have changed"})
 		}
 	}
-	settled = items[0].number - 1
+	done = items[0].number - 1
 	i, m, state := d.gate(items, held)
 	switch {
 	case !m.again.IsZero():
-		return settled, m.again
+		return done, m.again
 	case state != "":
 		k.item = items[len(items)-1]
 		return d.withhold(t, k, state, m)
 	}
 	again := held.State == StateFailed && held.Revision == items[i].number
 	if again && held.Address == d.address && newest <= held.Newest && now.Before(held.Next) {
-		return settled, held.Next
+		return done, held.Next
 	}
 	if ctx.Err() != nil {
-		return settled, now
+		return done, now
 	}
 	k.item, k.skipped = items[i], i
 	k.item.notice = m.notice
@@ -108,14 +108,14 @@ func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state strin
 
 // withhold records that the revision was not delivered, and why, unless that is
 // recorded already.
-func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due time.Time) {
+func (d *desk) withhold(t term, k task, state string, m muted) (done int, due time.Time) {
 	now := d.c.Now()
-	settled, due = k.held.Done, now.Add(recheckEvery)
+	done, due = k.held.Done, now.Add(recheckEvery)
 	if state == StateDone {
-		settled, due = k.item.number, now
+		done, due = k.item.number, now
 	}
 	if k.held.State == state && k.held.Revision == k.item.number && k.held.Outcome == m.outcome && k.held.Reason == short(m.why) {
-		return settled, due
+		return done, due
 	}
 	next := k.held.hold(k.item, state, m, claimant{by: d.by, address: d.address, at: now})
 	if _, err := d.store.swap(t.marking, deliveryKey(k.incident, d.r.Name), k.seen, next); err != nil {
@@ -127,7 +127,7 @@ func (d *desk) withhold(t term, k task, state string, m muted) (settled int, due
 		d.meters.held(m.outcome)
 	}
 	d.log.Debug("revision not delivered", "incident", k.incident, "revision", k.item.number, "state", state, "outcome", m.outcome, "reason", m.why)
-	return settled, due
+	return done, due
 }
 
 // delivery reads an incident's delivery. An invalid value counts as none, and is
@@ -177,7 +177,7 @@ type task struct {
 }
 
 // tell claims a revision, sends it and records the outcome.
-func (d *desk) tell(t term, k task) (settled int, due time.Time) {
+func (d *desk) tell(t term, k task) (done int, due time.Time) {
 	rev, err := d.revision(t.marking, k.item)
 	if err != nil && !errors.Is(err, errForgotten) {
 		return 0, d.storeTrouble(err)

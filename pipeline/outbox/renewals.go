@@ -109,11 +109,11 @@ func (t *renewals) edge(e *telemetry.Edge) bool {
 		return false
 	}
 	t.bytes += size
-	said := &renewedEdge{edge: *e, size: size}
+	renewed := &renewedEdge{edge: *e, size: size}
 	if known != nil {
-		said.renewed = known.renewed
+		renewed.renewed = known.renewed
 	}
-	t.edges[key] = said
+	t.edges[key] = renewed
 	return true
 }
 

@@ -12,9 +12,9 @@ type Role string
 
 // The roles.
 const (
-	Effect        Role = "effect"  // a hurt job's steps
-	Root          Role = "root"    // what the chain says of the root
-	Chain         Role = "chain"   // what it says of the others
+	Effect        Role = "effect"  // a degraded job's steps
+	Root          Role = "root"    // the root in the chain
+	Chain         Role = "chain"   // the others in the chain
 	Corroborating Role = "witness" // what else is known of the root
 )
 

@@ -34,9 +34,9 @@ func cost[T any](ctx context.Context, a *answers, req []byte, of func(*owner, Co
 		return nil, err
 	}
 	var out T
-	var told error
-	err = a.do(ctx, func(o *owner) { out, told = of(o, q, length) })
-	return out, cmp.Or(err, told)
+	var answered error
+	err = a.do(ctx, func(o *owner) { out, answered = of(o, q, length) })
+	return out, cmp.Or(err, answered)
 }
 
 func (a *answers) losses(ctx context.Context, req []byte) (any, error) {

@@ -54,9 +54,9 @@ func TestServing(t *testing.T) {
 // TestSettingsAreToldWhereTheyAre: events name the part, the setting, the value
 // before and after; a site whose changes are not reported has none.
 func TestSettingsAreToldWhereTheyAre(t *testing.T) {
-	for _, told := range []bool{true, false} {
+	for _, reported := range []bool{true, false} {
 		cfg := two(1)
-		cfg.ChangesReported = told
+		cfg.ChangesReported = reported
 		w, c := build(t, cfg)
 		play(w, c, 3, nil)
 		c.Switches[2].NoMarks, c.Switches[3].Headroom, c.Switches[4].Eager = true, 0.5, 0.1
@@ -78,7 +78,7 @@ func TestSettingsAreToldWhereTheyAre(t *testing.T) {
 			"node:n0002 power_limit_watts: none -> 6000",
 			"rack:r001 power_limit_watts: none -> 30000",
 		}
-		if !told {
+		if !reported {
 			want = nil
 		}
 		if !slices.Equal(got, want) {

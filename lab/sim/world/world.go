@@ -24,7 +24,7 @@ type Config struct {
 	Air             bool // GPUs under heatsinks instead of plates
 	InfiniBand      bool // credits and PortXmitWait instead of pause, marks and CNPs
 	Adaptive        bool // routing that spreads by load instead of by hash
-	ChangesReported bool // a change of a switch's, NIC's or limit's setting is told by an event
+	ChangesReported bool // a change of a switch's, NIC's or limit's setting is reported by an event
 	Plant           plant.Config
 
 	Physics    worlds.Physics

@@ -49,7 +49,7 @@ func open(t testing.TB, now *time.Time, urls ...string) *alertmanager.Alertmanag
 func TestConformance(t *testing.T) {
 	notifytest.Test(t, func(t *testing.T) notifytest.Far {
 		s, now := notifytest.NewServer(t, 200), noon
-		heard := func() (out []notifytest.Received) {
+		received := func() (out []notifytest.Received) {
 			for _, q := range s.Requests() {
 				a := sent(t, q.Body)[0]
 				// An alert carries no id: it is known by its incident and revision.
@@ -57,7 +57,7 @@ func TestConformance(t *testing.T) {
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: open(t, &now, s.URL), Behave: s.Behave, Received: heard, Anonymous: true}
+		return notifytest.Far{Notifier: open(t, &now, s.URL), Behave: s.Behave, Received: received, Anonymous: true}
 	})
 }
 

@@ -21,20 +21,20 @@ const marked = "quintet_alert"
 
 // alerts returns the alerts of a message: an incident is one alert, a group of a
 // rule's alerts is each of them as Prometheus would send it.
-func (a *Alertmanager) alerts(told *notify.Content, now time.Time) ([]alert, error) {
-	if told.Data.Kind != notify.KindAlert {
-		one, err := a.alert(told, now)
+func (a *Alertmanager) alerts(content *notify.Content, now time.Time) ([]alert, error) {
+	if content.Data.Kind != notify.KindAlert {
+		one, err := a.alert(content, now)
 		return []alert{one}, err
 	}
-	v := a.text.View(told)
+	v := a.text.View(content)
 	var out []alert
-	for _, x := range told.Alerts {
+	for _, x := range content.Alerts {
 		o := alert{Labels: map[string]string{}, Annotations: map[string]string{}, Generator: v.Link}
 		fill(o.Labels, a.c.Labels)
 		fill(o.Labels, x.Labels)
 		fill(o.Annotations, x.Annotations)
-		fill(o.Annotations, map[string]string{"notice": v.Notice, marked: told.Data.ID})
-		o.StartsAt, o.EndsAt = a.span(told, x.StartsAt, now)
+		fill(o.Annotations, map[string]string{"notice": v.Notice, marked: content.Data.ID})
+		o.StartsAt, o.EndsAt = a.span(content, x.StartsAt, now)
 		out = append(out, o)
 	}
 	return out, nil
@@ -42,11 +42,11 @@ func (a *Alertmanager) alerts(told *notify.Content, now time.Time) ([]alert, err
 
 // span returns when an alert begins and ends. A resolved alert ends now or before;
 // any other ends some time in the future.
-func (a *Alertmanager) span(told *notify.Content, began telemetry.Time, now time.Time) (starts, ends time.Time) {
+func (a *Alertmanager) span(content *notify.Content, began telemetry.Time, now time.Time) (starts, ends time.Time) {
 	starts, ends = stamp(int64(began)), now.Add(lives*a.c.Resend).UTC()
-	if told.Resolved() {
+	if content.Resolved() {
 		ends = now.UTC()
-		if r := told.Data.Resolved; r != nil && stamp(int64(*r)).Before(now) {
+		if r := content.Data.Resolved; r != nil && stamp(int64(*r)).Before(now) {
 			ends = stamp(int64(*r))
 		}
 	}
@@ -57,15 +57,15 @@ func (a *Alertmanager) span(told *notify.Content, began telemetry.Time, now time
 }
 
 // alert is an incident as an alert.
-func (a *Alertmanager) alert(told *notify.Content, now time.Time) (alert, error) {
-	v := a.text.View(told)
+func (a *Alertmanager) alert(content *notify.Content, now time.Time) (alert, error) {
+	v := a.text.View(content)
 	title, prose, err := a.text.Render(v)
 	if err != nil {
 		return alert{}, err
 	}
-	in := &told.Data
+	in := &content.Data
 	out := alert{Labels: map[string]string{}, Annotations: map[string]string{}, Generator: v.Link}
-	out.StartsAt, out.EndsAt = a.span(told, in.Opened, now)
+	out.StartsAt, out.EndsAt = a.span(content, in.Opened, now)
 	job := ""
 	if len(in.Impact.Jobs) > 0 {
 		job = in.Impact.Jobs[0].Job.Name

@@ -23,10 +23,10 @@ type Server struct {
 	// Success is the status with which it accepts messages.
 	Success int
 
-	mu    sync.Mutex
-	way   Way
-	heard []Request
-	leave chan struct{} // closed when handlers that hang may go
+	mu       sync.Mutex
+	way      Way
+	received []Request
+	leave    chan struct{} // closed when handlers that hang may go
 }
 
 // NewServer starts a Server that accepts.
@@ -53,7 +53,7 @@ func (s *Server) Behave(w Way) bool {
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Request(nil), s.heard...)
+	return append([]Request(nil), s.received...)
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	way := s.way
-	s.heard = append(s.heard, Request{r.URL.Path, r.Header.Clone(), body})
+	s.received = append(s.received, Request{r.URL.Path, r.Header.Clone(), body})
 	s.mu.Unlock()
 	switch way {
 	case Refuses:

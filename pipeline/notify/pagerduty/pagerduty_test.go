@@ -45,13 +45,13 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard := func() (out []notifytest.Received) {
+		received := func() (out []notifytest.Received) {
 			for _, q := range s.Requests() {
 				out = append(out, notifytest.Received{ID: sent(t, q.Body).Payload.Details.Event, Body: q.Body})
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: r, Behave: s.Behave, Received: heard}
+		return notifytest.Far{Notifier: r, Behave: s.Behave, Received: received}
 	})
 }
 

@@ -82,15 +82,15 @@ type Raiser struct {
 	lease lease
 	count counts
 
-	mu        sync.Mutex
-	active    map[string]*Alert    // by fingerprint
-	heard     map[string]time.Time // by key of a group: that this process has heard of it
-	evaluated time.Time            // since when rules are evaluated here without a pause; zero before
-	latest    time.Time            // when one was last
-	retires   bool                 // no rule is evaluated any more
-	groups    map[string]*group
-	unheard   string // the key of the group which says that nobody evaluates rules
-	wake      chan struct{}
+	mu           sync.Mutex
+	active       map[string]*Alert    // by fingerprint
+	received     map[string]time.Time // by key of a group: that this process has received of it
+	evaluated    time.Time            // since when rules are evaluated here without a pause; zero before
+	latest       time.Time            // when one was last
+	retires      bool                 // no rule is evaluated any more
+	groups       map[string]*group
+	notEvaluated string // the key of the group which says that nobody evaluates rules
+	wake         chan struct{}
 }
 
 // counts are the raiser's own metrics.
@@ -108,7 +108,7 @@ func New(c Config) (*Raiser, error) {
 	}
 	c.Metrics = cmp.Or(c.Metrics, metrics.NewSet())
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, heard: map[string]time.Time{}, groups: map[string]*group{}, unheard: ruleAlert(c.Site).group, wake: make(chan struct{}, 1),
+	return &Raiser{c: c, lease: lease{by: c.Name, alone: c.Alone}, active: map[string]*Alert{}, received: map[string]time.Time{}, groups: map[string]*group{}, notEvaluated: ruleAlert(c.Site).group, wake: make(chan struct{}, 1),
 		count: counts{raised: c.Metrics.GetOrCreateCounter(`quintet_alerts_revisions_total`),
 			full:     c.Metrics.GetOrCreateCounter(`quintet_alerts_dropped_total{reason="full"}`),
 			own:      c.Metrics.GetOrCreateCounter(`quintet_alerts_left_out_total{reason="incident"}`),
@@ -123,7 +123,7 @@ func (r *Raiser) Take(alerts []Alert) {
 	defer r.mu.Unlock()
 	if r.evaluated.IsZero() || now.Sub(r.latest) > stalled {
 		r.evaluated = now // what was not said meanwhile is not over for that
-		clear(r.heard)
+		clear(r.received)
 	}
 	r.latest = now
 	if len(alerts) == 0 {
@@ -135,7 +135,7 @@ func (r *Raiser) Take(alerts []Alert) {
 			continue
 		}
 		a.print, a.group = a.fingerprint(), a.key()
-		r.heard[a.group] = now
+		r.received[a.group] = now
 		_, known := r.active[a.print]
 		switch {
 		case a.Over:
@@ -364,9 +364,9 @@ func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 			out = append(out, b)
 		}
 	}
-	for k, heard := range r.heard { // what is of no use any more
+	for k, heard := range r.received { // what is of no use any more
 		if fire[k] == nil && now.Sub(heard) > orphaned {
-			delete(r.heard, k)
+			delete(r.received, k)
 		}
 	}
 	return out, err
@@ -387,8 +387,8 @@ func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, err
 	g, at := r.groups[key], telemetry.Time(now.UnixNano())
 	switch {
 	case len(members) == 0: // it is open, and nothing fires
-		_, heard := r.heard[key]
-		if known := heard || r.retires || key == r.unheard; !known && now.Sub(r.evaluated) < orphaned {
+		_, heard := r.received[key]
+		if known := heard || r.retires || key == r.notEvaluated; !known && now.Sub(r.evaluated) < orphaned {
 			return nil, nil
 		}
 		how := ceased

@@ -95,7 +95,7 @@ func (r *Raiser) silence(since, now time.Time) *body {
 	for k, g := range r.groups {
 		switch {
 		case g.last == nil:
-		case k == r.unheard:
+		case k == r.notEvaluated:
 			return nil
 		default:
 			open = append(open, k)

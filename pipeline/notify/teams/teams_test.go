@@ -23,14 +23,14 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard := func() (out []notifytest.Received) {
+		received := func() (out []notifytest.Received) {
 			for _, q := range s.Requests() {
 				lines := shown(t, q.Body)
 				out = append(out, notifytest.Received{ID: strings.TrimPrefix(lines[len(lines)-1], "TextBlock: "), Body: q.Body})
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: r, Behave: s.Behave, Received: heard}
+		return notifytest.Far{Notifier: r, Behave: s.Behave, Received: received}
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-func told() *notify.Content {
+func content() *notify.Content {
 	slow, end := 3.84, telemetry.Time(1795229280e9)
 	how := "recovered"
 	return &notify.Content{Type: "incident.resolved", Timestamp: "2026-11-21T02:48:00Z", Notice: "", Data: explain.Incident{
@@ -29,7 +29,7 @@ func render(t *testing.T, c text.Config) (title, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	title, body, err = x.Render(x.View(told()))
+	title, body, err = x.Render(x.View(content()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		v := x.View(told())
+		v := x.View(content())
 		v.Title = title
 		head, body, err := x.Render(v)
 		if err == nil && (len(head) > 1024 || len(body) > 32<<10 || strings.ContainsAny(head, "\r\n")) {

@@ -148,13 +148,13 @@ func TestConformance(t *testing.T) {
 			}
 			return true
 		}
-		heard := func() (out []notifytest.Received) {
+		received := func() (out []notifytest.Received) {
 			for _, r := range f.requests() {
 				out = append(out, notifytest.Received{ID: r.header.Get("webhook-id"), Body: r.body})
 			}
 			return out
 		}
-		return notifytest.Far{Notifier: open(t, webhook.Config{URL: f.URL, SecretFile: notifytest.Secret(t, secretA)}), Behave: behave, Received: heard}
+		return notifytest.Far{Notifier: open(t, webhook.Config{URL: f.URL, SecretFile: notifytest.Secret(t, secretA)}), Behave: behave, Received: received}
 	})
 }
 
