@@ -1,12 +1,10 @@
 package explain
 
 import (
-	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/stats"
-	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // maxGroups bounds how many switches and planes are weighed for one job.
@@ -15,27 +13,26 @@ const maxGroups = 64
 // groups measures the switches and planes on the job's paths that show a fault as
 // wholes.
 func (f *fabricMeasures) groups() []Candidate {
-	shifts := f.shifts(f.m.Switches, true)
 	marks := f.markings()
 	var out []Candidate
 	var worse []float64
 	for k := range f.m.Switches {
-		if v, bad := f.sw(k, marks); max(bad, shifts.moved[k]-leastShift) > 0 && v != nil {
-			shifts.put(v, k)
+		s := f.switches[k]
+		if v, bad := f.sw(k, marks); max(bad, s.moved-leastShift) > 0 && v != nil {
+			s.put(v)
 			v[OneWay] = f.oneWay
 			f.losses.path(v)
 			out = append(out, Candidate{Entity: f.m.Switches[k].Entity, Values: v})
-			worse = append(worse, max(bad, shifts.moved[k]))
+			worse = append(worse, max(bad, s.moved))
 		}
 	}
 	out = worstOf(out, worse)
-	shifts = f.shifts(f.m.Planes, false)
 	for k := range f.m.Planes {
-		if shifts.moved[k] < leastShift {
+		if f.planes[k].moved < leastShift || f.isSwitch(&f.m.Planes[k]) {
 			continue
 		}
 		v := Values{FabricExplained: f.topExplained, Explained: f.explainedBy(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
-		shifts.put(v, k)
+		f.planes[k].put(v)
 		v[OneWay] = f.oneWay
 		f.losses.path(v)
 		out = append(out, Candidate{Entity: f.m.Planes[k].Entity, Values: v})
@@ -286,151 +283,4 @@ func (f *fabricMeasures) silence(g *fabric.Group) (stopped, down float64) {
 		down = lost / told
 	}
 	return stopped, down
-}
-
-// leastShift is the change of a plane's share below which it is no candidate.
-const leastShift = 0.05
-
-// shift is by how much what the job sends through groups has changed compared with
-// their siblings.
-type shift struct {
-	groups []fabric.Group
-	// moved is max(r, 1/r) − 1, where r is a group's load now over before, over
-	// the same of its median sibling.
-	moved []float64
-	err   []float64 // the standard error of moved
-	seen  []bool
-	alike []float64
-}
-
-// shifts compares each group with those of its role and, where all is set, with
-// every other: the smaller difference counts, so that a switch is not blamed where
-// its whole plane has changed, nor where its one sibling has.
-func (f *fabricMeasures) shifts(groups []fabric.Group, all bool) shift {
-	s := shift{groups: groups, moved: make([]float64, len(groups)), err: make([]float64, len(groups)), seen: make([]bool, len(groups)), alike: make([]float64, len(groups))}
-	ratio := make([]float64, len(groups)) // 0 where nothing is known
-	roles := map[string][]float64{}
-	var every []float64
-	for k := range groups {
-		now, before := f.carries(f.e.Fabric.Now, &groups[k]), f.carries(f.e.Fabric.Before, &groups[k])
-		if now > 0 && before > 0 {
-			ratio[k] = now / before
-			roles[groups[k].Role] = append(roles[groups[k].Role], ratio[k])
-			every = append(every, ratio[k])
-		}
-	}
-	for k := range groups {
-		if ratio[k] <= 0 {
-			continue
-		}
-		among := [][]float64{roles[groups[k].Role]}
-		if all {
-			among = append(among, every)
-		}
-		scatter := f.scatter(&groups[k])
-		for n, peers := range among {
-			if len(peers) < 2 {
-				continue
-			}
-			usual := without(peers, ratio[k])
-			r := ratio[k] / usual
-			if m := min(max(r, 1/r)-1, ratioCap); n == 0 || !s.seen[k] || m < s.moved[k] {
-				s.moved[k], s.seen[k], s.alike[k] = m, true, f.alike(&groups[k], r, usual)
-				s.err[k] = float64(max(r, 1/r) * scatter)
-			}
-		}
-	}
-	return s
-}
-
-// without is the median of xs without one x.
-func without(xs []float64, x float64) float64 {
-	others := slices.Clone(xs)
-	at := slices.Index(others, x)
-	return stats.Median(slices.Delete(others, at, at+1))
-}
-
-// carries is what the job's NICs in a plane or rail, or behind a switch, send:
-// bytes per second.
-func (f *fabricMeasures) carries(r *fabric.Readings, g *fabric.Group) float64 {
-	var sent float64
-	for _, i := range f.nicsOf(g) {
-		sent += float64(r.Of[i].Util * f.m.Ends[i].Speed)
-	}
-	return sent
-}
-
-// nicsOf lists the job's NICs in a plane or rail, or behind a switch.
-func (f *fabricMeasures) nicsOf(g *fabric.Group) []int {
-	var out []int
-	for _, i := range g.Ends {
-		if f.m.FacesHost(i) && g.Entity.Kind == telemetry.Switch {
-			i = f.m.Ends[i].Peer
-		}
-		if f.m.Ends[i].IsNIC() && f.e.Fabric.OnPath[i] {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// scatter is the relative standard error of what a group's NICs together send now
-// over before: by what they differ among each other, where there are enough of
-// them, for what they have in common is the job's, and that of other groups, too.
-func (f *fabricMeasures) scatter(g *fabric.Group) float64 {
-	var ratios []float64
-	var squares, sent float64
-	for _, i := range f.nicsOf(g) {
-		b := f.e.Fabric.Before.Of[i].Util
-		if b < idleLoad {
-			continue
-		}
-		ratios = append(ratios, f.e.Fabric.Now.Of[i].Util/b)
-		err := f.loadErr(i)
-		squares += float64(err * err)
-		sent += b
-	}
-	n := math.Sqrt(float64(len(ratios)))
-	if len(ratios) < leastPlanes {
-		return math.Sqrt(squares) / max(sent, idleLoad)
-	}
-	median, mad := stats.MAD(ratios)
-	return float64(stats.Consistency*mad) / (max(median, idleLoad) * n)
-}
-
-// alike is the part of a group's NICs whose load changed as the whole group's did,
-// by half as much or more. all is what the load of others changed by.
-func (f *fabricMeasures) alike(g *fabric.Group, ratio, all float64) float64 {
-	var with, of float64
-	for _, i := range f.nicsOf(g) {
-		n, b := f.e.Fabric.Now.Of[i].Util, f.e.Fabric.Before.Of[i].Util
-		if b < idleLoad || all <= 0 {
-			continue
-		}
-		of++
-		own := n / b / all
-		if ratio > 1 && own-1 >= (ratio-1)/2 || ratio < 1 && 1-own >= (1-ratio)/2 {
-			with++
-		}
-	}
-	if of == 0 {
-		return 0
-	}
-	return with / of
-}
-
-func (s *shift) put(v Values, k int) {
-	if !s.seen[k] {
-		return
-	}
-	v[ShareShift], v[ShiftAlike], v[ShareShift.Err()] = s.moved[k], s.alike[k], s.err[k]
-	var others []float64
-	for o := range s.groups {
-		if o != k && s.seen[o] && s.groups[o].Role == s.groups[k].Role {
-			others = append(others, s.moved[o])
-		}
-	}
-	if len(others) > 0 {
-		v[SiblingsShift] = stats.Median(others)
-	}
 }

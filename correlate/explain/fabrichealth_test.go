@@ -241,14 +241,6 @@ func TestANeighbourWhoseNicsAllRiseALittleSendsNoMore(t *testing.T) {
 	rise(0.2).wants("job:big", explain.Values{explain.NetRise: 0.2})
 }
 
-func TestAShiftOfTheJobsShareBetweenSwitches(t *testing.T) {
-	s := recorded(t, func(p *tape) { p.say("nic:h0/n0", txBytes, speed/3, speed*2/3) })
-	s.wants("switch:leaf0", explain.Values{explain.ShareShift: 1, explain.ShiftAlike: 1})
-	if _, ok := s.candidates()["switch:spine0"].Values[explain.ShareShift]; ok {
-		t.Error("no nic of the job is behind a spine, and it has a share")
-	}
-}
-
 // TestWhatIsLostAroundOneNic: packets that one NIC exchanges with others are lost
 // in both directions: it retransmits and receives out of order, its partners each
 // do one of the two.

@@ -37,7 +37,7 @@ type fabricMeasures struct {
 	// in bytes per second: of the job with the largest rise.
 	foreign, foreignErr float64
 	oneWay, oneWayErr   float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
-	shifted, shiftedErr float64 // the most that the job's nics in a plane or behind a switch send in relation to the others, more or less
+	planes, switches    []shift // of the map's planes and switches
 	down                float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
 	losses              loss
 }
@@ -67,6 +67,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 		f.neighbourLoads = append(f.neighbourLoads, f.neighbour(o))
 	}
 	f.others = f.strangersRise()
+	f.planes, f.switches = f.shifts(f.m.Planes), f.shifts(f.m.Switches)
 	f.losses = f.loss()
 	f.losses.around = f.mostAround()
 	f.surroundings()
@@ -97,13 +98,6 @@ func (f *fabricMeasures) surroundings() {
 		}
 		if state, ok := f.state(i); ok && f.m.Between(i) {
 			f.down = max(f.down, 1-state.up)
-		}
-	}
-	for _, s := range []shift{f.shifts(f.m.Planes, false), f.shifts(f.m.Switches, true)} {
-		for k, seen := range s.seen {
-			if seen && s.moved[k] > f.shifted {
-				f.shifted, f.shiftedErr = s.moved[k], s.err[k]
-			}
 		}
 	}
 }
@@ -147,7 +141,6 @@ func (f *fabricMeasures) end(i int) Values {
 		Between:             boolValue(f.m.Between(i)),
 		LoadRatio:           f.loadRatio(i, max(f.work, f.steady)),
 		OneWay:              f.oneWay,
-		OwnShift:            f.shifted,
 		PathDown:            f.down,
 		Lopsided:            f.lopsided(i),
 		Grown:               n.Util - b.Util,
@@ -168,7 +161,11 @@ func (f *fabricMeasures) end(i int) Values {
 		f.brought(v, i)
 	}
 	v[LoadRatio.Err()], v[Grown.Err()] = f.loadRatioErr(i, max(f.work, f.steady)), f.loadErr(i)
-	v[OneWay.Err()], v[OwnShift.Err()] = f.oneWayErr, f.shiftedErr
+	v[OneWay.Err()] = f.oneWayErr
+	own(f.planes, f.switches).putOwn(v)
+	if f.m.Between(i) {
+		f.beside(v, i)
+	}
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
 	}
@@ -189,7 +186,7 @@ func (f *fabricMeasures) doubts(cands []Candidate) {
 		for _, m := range []Measure{Explained, ExplainedLowerBound} {
 			f.doubt(c.Values, m, chance)
 		}
-		for _, m := range []Measure{GroupExplained, SharedExplained, FabricExplained} {
+		for _, m := range []Measure{GroupExplained, SharedExplained, FabricExplained, ShareExplained} {
 			f.doubt(c.Values, m, f.topErr)
 		}
 	}

@@ -13,6 +13,7 @@ const (
 	WentDown       Measure = "went_down"
 	CameBack       Measure = "came_back"
 	SiblingsLoad   Measure = "siblings_load"
+	RiseBeside     Measure = "rise_beside"
 	SiblingsDown   Measure = "siblings_down"
 	GroupExplained Measure = "group_explained"
 	OwnerDown      Measure = "owner_down"
@@ -58,13 +59,14 @@ const (
 	PeersDown         Measure = "peers_down"
 
 	// Of a switch or plane compared with its siblings.
-	ShareShift    Measure = "share_shift"
-	SiblingsShift Measure = "siblings_shift"
-	ShiftAlike    Measure = "shift_alike"
-	OneWay        Measure = "one_way"
-	OwnShift      Measure = "own_shift"
-	PathDown      Measure = "path_down"
-	ForeignPart   Measure = "foreign_part"
+	ShareShift     Measure = "share_shift"
+	SiblingsShift  Measure = "siblings_shift"
+	ShareExplained Measure = "share_explained"
+	ShiftAlike     Measure = "shift_alike"
+	OneWay         Measure = "one_way"
+	OwnShift       Measure = "own_shift"
+	PathDown       Measure = "path_down"
+	ForeignPart    Measure = "foreign_part"
 )
 
 func lossMeasures() []MeasureDoc {
@@ -78,6 +80,7 @@ func lossMeasures() []MeasureDoc {
 		{WentDown, "times", "how often its link went down, as reported by the end that saw it more often: by its events or its counter, beyond before"},
 		{CameBack, "times", "how often it came back"},
 		{OwnerDown, "1", "part of their other links that are down of the two machines it joins, the worse one"},
+		{RiseBeside, "1", "the part of its rise of load_ratio that the median of the links beside it shares: those of other access switches into the same switch, or that switch's other links. About 0 where flows meet by a hash, 1 where all are given more"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
 		{SiblingsDown, "1", "part of the time for which a sibling of it was down that had been up: then it carries more for that"},
 		{GroupExplained, "1", "the largest value of explained of its siblings and itself"},
@@ -118,12 +121,13 @@ func groupMeasures() []MeasureDoc {
 		{MarksAlike, "1", "part of its loaded ports that mark three times as many packets per byte as before, or a third, as the switch does"},
 		{StoppedReporting, "1", "part of its ports that reported before and do not any more"},
 		{PeersDown, "1", "part of its links whose other end reports that the link is down"},
-		{ShareShift, "1", "by how much what the job's nics in it, or behind it, send has changed in relation to its median sibling's: 1 is twice or half of what it would be"},
-		{SiblingsShift, "1", "the same of its median sibling"},
+		{ShareShift, "1", "by how much the part of the job's traffic that takes it has changed in relation to its median sibling's, wherever a host's NICs or a switch's uplinks share it out, at half of these places or more: 1 is twice or half of what it would be"},
+		{ShareExplained, "1", "explained of the end with the most waiting among its own and their peers; where it carries less than before, among those of its siblings that carry more"},
+		{SiblingsShift, "1", "how far the furthest of its siblings is from their median, over how far it is itself: about 1 where no one stands out"},
 		{OneWay, "1", "the largest lopsided of the ports that face the job's nics, either way: high where more is sent to one of them than it sends, or by it"},
 		{OwnShift, "1", "the largest share_shift of a plane of the degraded job; of an end of a link, of a switch too"},
 		{PathDown, "1", "the part of the time that a link between switches on the job's paths was down, the worst of them: what it carried goes over the others"},
 		{ForeignPart, "1", "what one other job sends more than before, of the job that does so most, over what this end carries more or, where that is more, over what all hosts outside the job send more"},
-		{ShiftAlike, "1", "part of those nics whose load changed the same way by half as much or more: low where one nic alone is meant"},
+		{ShiftAlike, "1", "part of those places at which its share changed the same way by half as much or more: low where one nic or link alone is meant"},
 	}
 }

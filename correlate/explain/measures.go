@@ -54,6 +54,7 @@ const (
 	IdleRecall     Measure = "idle_recall"
 	IdlePrecision  Measure = "idle_precision"
 	IdleExplained  Measure = "idle_explained"
+	IdleOnOneHost  Measure = "idle_on_one_host"
 	StaleRecall    Measure = "stale_recall"
 
 	// Of the degradation, for any candidate.
@@ -128,6 +129,7 @@ func placementMeasures() []MeasureDoc {
 		{LatePrecision, "1", "part of the job's ranks under the root that are late"},
 		{IdleRecall, "1", "part of the job's idle GPUs that are under the root; a GPU is idle where its engine is active for clearly less of the time than before: nothing is launched, while in a collective's wait it is busy"},
 		{IdlePrecision, "1", "part of the job's GPUs under the root that are idle"},
+		{IdleOnOneHost, "1", "of a job on several hosts: the largest part of its idle GPUs that one host contains"},
 		{IdleExplained, "1", "by how much of the time the most idle GPU under the root is idle beyond before, over the share of its time that the job loses: 1 explains it"},
 		{StaleRecall, "1", "part of the job's GPUs without data that are under the root: of two machines that stopped reporting together, the recall of one is a half"},
 	}

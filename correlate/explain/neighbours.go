@@ -149,9 +149,8 @@ func (f *fabricMeasures) net(n *neighbour) (links, ratio float64) {
 func (f *fabricMeasures) neighbours() []Candidate {
 	total, _ := f.othersRise(f.speed)
 	shared := f.shared()
-	if planes := f.shifts(f.m.Planes, false); slices.Contains(planes.seen, true) {
-		k := slices.Index(planes.moved, slices.Max(planes.moved))
-		shared[OwnShift], shared[OwnShift.Err()] = planes.moved[k], planes.err[k]
+	if s := own(f.planes); s.seen {
+		s.putOwn(shared)
 	}
 	var out []Candidate
 	for i := range f.neighbourLoads {

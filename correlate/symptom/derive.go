@@ -37,6 +37,8 @@ type derived struct {
 	mayIdle  maybe     // gpus that may launch nothing for more of the time
 	idle     []int32   // gpus that launch nothing for more of the time
 	idleIn   []int32   // by entity: idle gpus under it
+	idlest   int32     // the host that contains most of them
+	idleSeen float64   // how many samples show it, at the GPU with the most
 	aside    []int32   // by entity: gpus under it whose idling is left aside
 	gone     []int32   // by entity: gpus under it that had data and are stale
 	goneAll  int       // the same of all
@@ -133,7 +135,7 @@ func (f *Contrast) derive() {
 	n := len(f.survey.all)
 	f.derived = derived{ratio: make([]float64, n), hit: make([]int32, n), slowest: make([]float64, n), deepest: make([]float64, n), lateIn: make([]int32, n),
 		mayHit: maybe{in: make([]int32, n)}, mayIdle: maybe{in: make([]int32, n)},
-		idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n), aside: make([]int32, n)}
+		idlest: -1, idleIn: make([]int32, n), most: make([]float64, n), gone: make([]int32, n), aside: make([]int32, n)}
 	for i := range n {
 		f.derived.slowest[i], f.derived.deepest[i], f.derived.ratio[i] = 1, 1, 1
 	}
@@ -245,12 +247,16 @@ func (f *Contrast) idled() {
 			d.mayIdle.add(f.survey, p, fall, f.lost())
 			continue
 		}
-		d.idle = append(d.idle, i)
+		now, _ := f.now.at(i, c)
+		d.idle, d.idleSeen = append(d.idle, i), max(d.idleSeen, float64(now.Seen)/float64(max(now.Run, 1)))
 		d.idleIn[i]++
 		d.most[i] = max(d.most[i], fall.by)
 		for _, a := range f.survey.carriers[i] {
 			d.idleIn[a]++
 			d.most[a] = max(d.most[a], fall.by)
+		}
+		if node := f.survey.nodeOf[i]; node >= 0 && (d.idlest < 0 || d.idleIn[node] > d.idleIn[d.idlest]) {
+			d.idlest = node
 		}
 	}
 }
@@ -355,6 +361,11 @@ func (f *Contrast) placement(i int32, m explain.Measure) (float64, bool) {
 		return part(d.idleIn[i], under-int(d.aside[i])), engines
 	case explain.IdleExplained:
 		return d.most[i] / max(f.lost(), leastIdle), engines && f.lost() > 0
+	case explain.IdleOnOneHost:
+		if d.idlest < 0 {
+			return 0, false
+		}
+		return part(d.idleIn[d.idlest], len(d.idle)), engines && len(f.survey.kinds[telemetry.Node]) > 1 && f.survey.all[i].Kind == telemetry.Job
 	case explain.LateRecall:
 		return part(d.lateIn[i], len(d.late)), late
 	case explain.LatePrecision:
@@ -380,7 +391,7 @@ func (f *Contrast) Placement(e telemetry.Entity, v explain.Values) {
 	}
 	for _, m := range []explain.Measure{explain.Stalled, explain.Slowdown, explain.ComputeUniform,
 		explain.Recall, explain.Precision, explain.ClockExplained, explain.LateRecall, explain.LatePrecision,
-		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.StaleRecall} {
+		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.IdleOnOneHost, explain.StaleRecall} {
 		if _, reported := v[m]; reported {
 			continue // by the ranks themselves
 		}
@@ -412,6 +423,11 @@ func (f *Contrast) placementError(i int32, m explain.Measure) float64 {
 		return f.clockExplained(d.deepest[i]) - f.clockExplained(d.slowest[i])
 	case explain.IdleRecall:
 		return d.mayIdle.recall(d.idleIn[i], len(d.idle), i)
+	case explain.IdleOnOneHost:
+		if d.idlest >= 0 {
+			// The GPUs of one host are read together: they are one observation a sample.
+			return stats.Quadrature(d.mayIdle.recall(d.idleIn[d.idlest], len(d.idle), d.idlest), 1/d.idleSeen)
+		}
 	case explain.IdlePrecision:
 		return part(d.mayIdle.in[i], int(f.survey.gpusIn[i]-d.aside[i]))
 	}

@@ -33,6 +33,41 @@ func TestWhoStandsIdleIsTold(t *testing.T) {
 	}
 }
 
+// TestIdleGPUsOfOneHost: what idles on one host alone is no stall of the job's input.
+func TestIdleGPUsOfOneHost(t *testing.T) {
+	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: metric})
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
+	for name, c := range map[string]struct {
+		engines [4]float32
+		want    float64
+		seen    bool
+	}{
+		"both of one host": {[4]float32{0.75, 0.75, 1, 1}, 1, true},
+		"one of each":      {[4]float32{0.75, 1, 0.75, 1}, 0.5, true},
+		"none":             {[4]float32{1, 1, 1, 1}, 0, false},
+	} {
+		s := twoHosts()
+		s.meet(job, true)
+		s.kinds = map[telemetry.Kind][]int32{telemetry.Node: {0, 1}}
+		s.carriers = [][]int32{nil, nil, {0, 6}, {0, 6}, {1, 6}, {1, 6}, nil}
+		s.gpusIn, s.ranked, s.nodeOf = append(s.gpusIn, 4), append(s.ranked, 0), append(s.nodeOf, -1)
+		sheet := func(engines ...float32) *Sheet {
+			sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), stale: make([][]bool, 7)}
+			for k, v := range engines {
+				sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
+			}
+			return sh
+		}
+		v := explain.Values{}
+		Compare(sheet(c.engines[:]...), sheet(1, 1, 1, 1), Degradation{Slowdown: 4.0 / 3, Excess: 1}).Placement(job, v)
+		if got, seen := v[explain.IdleOnOneHost]; got != c.want || seen != c.seen {
+			t.Errorf("%s: %v, %v", name, got, seen)
+		}
+	}
+}
+
 // TestABusyGPUIsKnownByItsTensorCores: they are half active while it computes,
 // which it does for half of the time, then for three quarters.
 func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {

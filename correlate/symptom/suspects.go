@@ -73,7 +73,7 @@ func (f *Contrast) readable(sig *explain.Signature) bool {
 func ofPlacement(m explain.Measure) bool {
 	switch m {
 	case explain.Recall, explain.Precision, explain.ClockExplained, explain.LateRecall, explain.LatePrecision,
-		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.StaleRecall:
+		explain.IdleRecall, explain.IdlePrecision, explain.IdleExplained, explain.IdleOnOneHost, explain.StaleRecall:
 		return true
 	}
 	return false
