@@ -17,18 +17,45 @@ const reopenWithin = telemetry.Duration(600e9)
 
 // earlier finds the resolved case of which a job's new degradation is a relapse: of
 // an incident that listed that job, at the same place less than ten minutes ago,
-// whatever its name. One that names no root yet has no place but its job. It returns
-// -1 where there is none.
+// whatever its name. One that names no root yet has no place but its job: it is a relapse
+// as far as its answers are at the place of that incident. It returns -1 where there is none.
 func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.Time) int {
 	listed := func(old *incidentCase) bool {
 		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
 	for i, old := range slices.Backward(e.past) {
-		if listed(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() || e.samePlace(&old.incident, next)) {
+		if listed(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() && e.mayRecur(&old.incident, next) || c.naming.named() && e.samePlace(&old.incident, next)) {
 			return i
 		}
 	}
 	return -1
+}
+
+// mayRecur reports whether what degrades a job now may be an incident's root again, before
+// it has a name: where that was is not sure, or no other place is likely.
+func (e *caseBook) mayRecur(was, next *explain.Incident) bool {
+	if !certainOf(was) {
+		return true
+	}
+	likely, there := 0.0, 0.0
+	for _, a := range next.Alternatives {
+		here := 0.0
+		for _, b := range next.Alternatives {
+			if e.oneSpot(a.Entity, b.Entity) {
+				here += b.Confidence
+			}
+		}
+		likely = max(likely, here)
+		if e.isAt(was, &explain.Answer{Entity: a.Entity, Signature: e.signature(a.Signature), Confidence: a.Confidence}) {
+			there += a.Confidence
+		}
+	}
+	return likely < publishAtLast || relapseOdds*there >= 1-there
+}
+
+// certainOf reports whether an incident is very sure of a root that has a name.
+func certainOf(in *explain.Incident) bool {
+	return ofKind(in) >= surely && in.Root.Signature != explain.Unknown
 }
 
 // takeUp removes from the past the case of which a job's new degradation is a relapse;
@@ -85,7 +112,7 @@ const relapseOdds = 10.0
 // seen.
 func (e *caseBook) elsewhere(c *incidentCase, answers []explain.Answer, age telemetry.Duration) bool {
 	was := &c.former
-	if c.restored || was.Revision == 0 || ofKind(was) < surely || was.Root.Signature == explain.Unknown {
+	if c.restored || was.Revision == 0 || !certainOf(was) {
 		return false
 	}
 	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })

@@ -66,6 +66,33 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 	}
 }
 
+// TestWhatHasNoNameYetIsARelapseOfWhatItMayBe: a degradation without a root opens an
+// incident again that was sure of its root only where some of its answers are there.
+func TestWhatHasNoNameYetIsARelapseOfWhatItMayBe(t *testing.T) {
+	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+	for name, c := range map[string]struct {
+		was  float64 // sure of node a
+		now  []explain.Alternative
+		want bool
+	}{
+		"an answer is there":      {1, []explain.Alternative{{Entity: node("b"), Signature: "jitter", Confidence: .4}, {Entity: node("a"), Signature: "cap", Confidence: .2}}, true},
+		"all are elsewhere":       {1, []explain.Alternative{{Entity: node("b"), Signature: "jitter", Confidence: .4}, {Entity: node("b"), Signature: explain.Unknown, Confidence: .2}, {Entity: node("a"), Signature: "cap", Confidence: .02}}, false},
+		"they are everywhere":     {1, []explain.Alternative{{Entity: node("b"), Signature: "jitter", Confidence: .2}, {Entity: node("c"), Signature: "jitter", Confidence: .2}}, true},
+		"where it was is a guess": {.6, []explain.Alternative{{Entity: node("b"), Signature: "jitter", Confidence: .4}}, true},
+	} {
+		e, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := explain.Incident{ID: "inc-1", Revision: 3, Root: explain.Root{Entity: node("a"), Domain: telemetry.Power, Signature: "cap", Confidence: c.was}}
+		e.incidents.past = []*incidentCase{{job: job, incident: was, published: was, resolved: 200e9}}
+		if got := e.incidents.takeUp(&incidentCase{job: job}, &explain.Incident{Alternatives: c.now}, 310e9); (got != nil) != c.want {
+			t.Errorf("%s: %v", name, got != nil)
+		}
+	}
+}
+
 // TestAPlaceInTheNetwork: what one link does is seen at many, so that a guess of
 // another link is the same place; one of which the case is very sure is not, unless it
 // is the other end of the cable.
