@@ -23,6 +23,7 @@ type examiner struct {
 	signals *signals
 	usual   []usualState // baselines of jobs that report seldom, oldest first
 	read    baselines    // of the grid at hand; not state
+	opened  func() []*incidentCase // the open cases
 }
 
 // incidentCase is an incident with what is needed to judge it again: the state of

@@ -72,9 +72,14 @@ func formerOf(job telemetry.Entity) func(usualState) bool {
 }
 
 // usualLoad returns what the ends of the fabric did before a job's earlier degradation, if
-// that lasted into the baseline of what began at an onset; nil otherwise. A job that
-// recovers sends what it sent before.
+// that lasted into the baseline of what began at an onset, or has not ended; nil otherwise.
+// A job that recovers sends what it sent before.
 func (e *examiner) usualLoad(job telemetry.Entity, onset telemetry.Time) *fabric.Readings {
+	for _, c := range e.opened() {
+		if j := e.book.Job(job); c.job == job && c.before != nil && j != nil && j.Degradation != nil && j.Degradation.Onset.Latest < onset {
+			return c.before.On(e.fabricMap())
+		}
+	}
 	i := slices.IndexFunc(e.usual, formerOf(job))
 	if i < 0 || e.usual[i].until <= onset.Add(-baselineGrids*e.cfg.Grid) {
 		return nil
