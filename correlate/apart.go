@@ -40,7 +40,7 @@ func (e *signals) movedApart(s *signal, x gauge, seen telemetry.Time) bool {
 		m, ok := middleOf(e.at(beside, g))
 		return v - m, ok
 	}
-	if !e.outside(x.slot, seen.Add(-holdOff), leastSpan, s.now-others, 1, apart) || !e.drivenAlike(s.series.Entity, x.load, seen) {
+	if !e.outside(x.slot, seen.Add(-holdOff), leastSpan, s.now-others, 1, apart) || !e.drivenAlike(s.series.Entity, x.load, seen, true) {
 		return false
 	}
 	var before, distances []float64
@@ -62,17 +62,18 @@ func (s *signal) withOthers() bool {
 	return halfway(s.now-s.before-s.apart, s.now-s.before)
 }
 
-// drivenAlike reports whether the load of an entity is no more than a tenth above
-// what it was, now and in the last minute. False where that is not known as of the
-// time of the sample that it explains.
-func (e *signals) drivenAlike(x telemetry.Entity, load telemetry.MetricName, as telemetry.Time) bool {
+// drivenAlike reports whether the load of an entity has moved by no more than a tenth, now
+// and in the last minute, up or down as the gauge has that follows it. False where that
+// is not known as of the time of the sample that it explains.
+func (e *signals) drivenAlike(x telemetry.Entity, load telemetry.MetricName, as telemetry.Time, up bool) bool {
 	slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: load})
 	if !ok {
 		return false
 	}
 	seen, _ := e.window.Last(slot)
 	now, lately, ok := e.loadOf(x, load)
-	return ok && seen >= as.Add(-e.cfg.Grid) && now <= alikeLoad && lately <= alikeLoad
+	most, least := max(now, lately), min(now, lately)
+	return ok && seen >= as.Add(-e.cfg.Grid) && (up && most <= alikeLoad || !up && least >= 1/alikeLoad)
 }
 
 // loadOf returns the load of an entity, of its siblings' median load, now and in the

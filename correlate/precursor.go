@@ -6,6 +6,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -29,9 +30,10 @@ const (
 )
 
 // precursorReading is what a precursor reads: a metric, in its own range or apart from its
-// siblings; for the latter the load that explains it, and the feature.
+// siblings; where it follows a load, that and the feature.
 type precursorReading struct {
 	metric, load telemetry.MetricName
+	domain       telemetry.Domain
 	kind         signalKind
 	feature      *explain.Feature
 }
@@ -116,7 +118,10 @@ func (e *signals) measureStep(s *signal, x gauge, seen telemetry.Time) bool {
 		return e.movedApart(s, x, seen)
 	}
 	s.before, s.first = e.usually(x.slot, seen, s.now), s.now
-	return !e.movedAlike(s.series, s.now/s.before)
+	if x.feature != nil && x.feature.Reading.Take == explain.TakeRatio && x.feature.Strength(s.now/s.before) == 0 {
+		return false // what follows a load moves a little all the time
+	}
+	return !e.follows(s, x, seen, s.now)
 }
 
 // down reports whether an entity reports that it is down: its gauges show nothing of
@@ -139,15 +144,13 @@ func (e *signals) freshFor(slot int) telemetry.Duration {
 }
 
 // followStep keeps a gauge that moved until it is halfway back, or its siblings follow,
-// or what drives it rose.
+// or what drives it moved.
 func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 	s := &e.signalled[at]
-	s.last, s.now = g, v
-	if seen, _ := e.window.Last(x.slot); seen > s.sampled {
-		s.again = true
-	}
+	seen, _ := e.window.Last(x.slot)
 	from, to, alike := s.before, v, false
 	if s.kind == apartSignal {
+		s.now = v
 		if others, ok := middleOf(e.valuesOf(e.siblings(s.series))); ok {
 			s.apart = v - others - s.usualDistance
 		}
@@ -155,9 +158,22 @@ func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 		_, lately, ok := e.loadOf(s.series.Entity, x.load)
 		alike = ok && lately > alikeLoad || s.withOthers()
 	}
-	if by, back := s.first-from, s.first-to; alike || by > 0 && back > by/2 || by < 0 && back < by/2 {
+	switch by, back := s.first-from, s.first-to; {
+	case alike || by > 0 && back > by/2 || by < 0 && back < by/2:
 		e.signalled = slices.Delete(e.signalled, at, at+1)
+	case s.kind == stepSignal && e.follows(s, x, seen, v):
+		if !s.again {
+			e.signalled = slices.Delete(e.signalled, at, at+1)
+		} // else it shows nothing as long as its host does something else
+	default:
+		s.last, s.now, s.again = g, v, s.again || seen > s.sampled
 	}
+}
+
+// follows reports whether a gauge may have moved because all of its kind did, or because
+// of its load.
+func (e *signals) follows(s *signal, x gauge, seen telemetry.Time, v float64) bool {
+	return e.movedAlike(s.series, v/s.before) || x.load != "" && !e.drivenAlike(s.series.Entity, x.load, seen, v > s.before)
 }
 
 // past gives the samples of a slot before the one seen last, the newest first, until
@@ -174,14 +190,21 @@ func (e *signals) past(slot int, seen telemetry.Time, more func(telemetry.Time, 
 // stepped reports whether a value is outside the range of the samples before it by
 // more than that range is wide. More samples only widen the range. Of a gauge that is
 // compared with its siblings it is enough that it is outside of what it was before
-// the last minute, and went half as far since as it must: it moves with the load.
+// the last minute, and went half as far since as it must: it moves with the load. One
+// that follows a load must have gone a part of that way, too.
 func (e *signals) stepped(x gauge, seen telemetry.Time, v float64) bool {
 	itself := func(_ telemetry.Time, x float64) (float64, bool) { return x, true }
-	if x.kind == stepSignal {
+	if x.feature == nil {
 		return e.outside(x.slot, seen, 0, v, 1, itself)
 	}
 	was, ok := e.window.At(x.slot, floor(seen.Add(-holdOff), e.cfg.Grid))
-	return ok && x.feature.Strength(v-was) >= halfThere && e.outside(x.slot, seen.Add(-holdOff), leastSpan, v, 0, itself)
+	switch {
+	case !ok:
+		return false
+	case x.kind == stepSignal:
+		return x.feature.Strength(v/was) > 0 && e.outside(x.slot, seen, 0, v, 1, itself)
+	}
+	return x.feature.Strength(v-was) >= halfThere && e.outside(x.slot, seen.Add(-holdOff), leastSpan, v, 0, itself)
 }
 
 // outside reports whether v is outside the range of what read makes of the samples of
@@ -244,26 +267,30 @@ func halfway(others, one float64) bool {
 }
 
 // accompanied marks the entities whose gauges have moved with one of another metric
-// there, or with one upstream: of thousands some report a single wrong value now and
-// then, but not two at one place. Only those are looked for that a second sample has not
-// shown yet.
+// there, or with one upstream, in the same domain: of thousands some report a single
+// wrong value now and then, but not two at one place. Only those are looked for that a
+// second sample has not shown yet.
 func (e *risks) accompanied() map[telemetry.Entity]bool {
-	moved, out := map[telemetry.Entity]telemetry.MetricName{}, map[telemetry.Entity]bool{}
+	type place struct {
+		at     telemetry.Entity
+		domain telemetry.Domain
+	}
+	moved, out := map[place]telemetry.MetricName{}, map[telemetry.Entity]bool{}
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
 		if !s.gauge() {
 			continue
 		}
-		at := s.series.Entity
+		at := place{s.series.Entity, e.signals.domain(s)}
 		if m, ok := moved[at]; ok && m != s.series.Metric {
-			out[at] = true
+			out[at.at] = true
 		}
 		moved[at] = s.series.Metric
 	}
 	for i := range e.signals.signalled {
 		if s := &e.signals.signalled[i]; s.gauge() && !s.again {
 			e.climb(s.series.Entity, func(up telemetry.Entity) bool {
-				if _, ok := moved[up]; ok {
+				if _, ok := moved[place{up, e.signals.domain(s)}]; ok {
 					out[up], out[s.series.Entity] = true, true
 				}
 				return true
@@ -271,6 +298,16 @@ func (e *risks) accompanied() map[telemetry.Entity]bool {
 		}
 	}
 	return out
+}
+
+// domain is that of the first signature whose precursor reads a gauge.
+func (e *signals) domain(s *signal) telemetry.Domain {
+	for _, f := range e.heed().precursors {
+		if f.metric == s.series.Metric && f.kind == s.kind {
+			return f.domain
+		}
+	}
+	return 0
 }
 
 // surest keeps of the troubles that one gauge shows of one root the surest.
@@ -292,8 +329,78 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Feat
 	case foretells == nil:
 	case foretells.Reading != nil && foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) > newPart:
 		return 0, nil, false // most of the danger was there before
+	case e.otherwise(s, sig, root):
+		return 0, nil, false
 	default:
 		return foretells.Foreseen(read)
 	}
 	return sig.WeighRisk(root.Kind, read)
+}
+
+// otherwise reports whether something else explains a signal of a signature's precursor:
+// not all features that must hold meanwhile are fully there. Where half of one is
+// missing, the signal stays an effect of that.
+func (e *risks) otherwise(s *signal, sig *explain.Signature, root telemetry.Entity) bool {
+	least := 1.0
+	for _, c := range sig.While() {
+		least = min(least, e.there(root, c))
+	}
+	s.explained = s.explained || least < halfThere
+	return least < 1
+}
+
+// there is how much of a feature of a root is there, by what its gauge is now and was
+// before: all of it where that is not reported.
+func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
+	if c.Reading.Take == explain.TakeBits {
+		if e.states(root, c.Reading) {
+			return c.Strength(1)
+		}
+		return 1
+	}
+	slot, now, ok := e.nowOf(root, c.Reading.Metric)
+	if !ok {
+		return 1
+	}
+	seen, _ := e.window.Last(slot)
+	before := e.signals.usually(slot, seen, now)
+	if before == 0 {
+		before = now // it is what it was
+	}
+	switch c.Reading.Take {
+	case explain.TakeShift:
+		now -= before
+	case explain.TakeRatio:
+		now /= before
+	}
+	return c.Strength(now)
+}
+
+// states reports whether a GPU states one of some reasons for its clock now, or a counter
+// of the time for which it has one runs.
+func (e *risks) states(gpu telemetry.Entity, r *explain.Reading) bool {
+	if _, v, ok := e.nowOf(gpu, r.Metric); ok && uint64(v)&r.Bits != 0 {
+		return true
+	}
+	return slices.ContainsFunc(symptom.Timers(r.Bits), func(by telemetry.MetricName) bool {
+		_, v, ok := e.nowOf(gpu, by)
+		return ok && v > 0
+	})
+}
+
+// nowOf is what a metric of an entity is worth now, a counter by its rate.
+func (e *risks) nowOf(x telemetry.Entity, m telemetry.MetricName) (slot int, v float64, ok bool) {
+	slot, ok = e.window.Slot(telemetry.Series{Entity: x, Metric: m})
+	if !ok {
+		return 0, 0, false
+	}
+	now, _ := e.window.Value(slot)
+	return slot, float64(now), now == now
+}
+
+// remains reports whether a signal still shows a feature in part: what returns after long
+// is a step as well, but the other way.
+func (e *risks) remains(s *signal, foretells *explain.Feature, root telemetry.Entity) bool {
+	x, seen := e.riskReader(root, s)(foretells)
+	return seen && foretells.Strength(x) > 0
 }

@@ -127,7 +127,7 @@ func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
 	}
 	for _, root := range e.rootsOf(sig, s.series.Entity) {
 		confidence, values, ok := e.weigh(s, sig, feature, root)
-		if e.openRisk(root, sig.Name) != nil {
+		if e.openRisk(root, sig.Name) != nil && (feature == nil || e.remains(s, feature, root)) {
 			confidence, ok = max(confidence, riskSure), true
 		}
 		if ok && confidence >= riskSure && confidence > best.confidence {

@@ -102,9 +102,12 @@ func (e *signals) heed() *heeded {
 					h.falls = true
 					continue
 				}
-				f := precursorReading{metric: c.Reading.Metric, kind: stepSignal}
+				f := precursorReading{metric: c.Reading.Metric, domain: s.Domain, load: s.Precursor.Load, kind: stepSignal}
 				if c.Reading.Take == explain.TakePeers {
-					f.kind, f.load, f.feature = apartSignal, s.Precursor.Load, c
+					f.kind = apartSignal
+				}
+				if f.load != "" {
+					f.feature = c
 				}
 				if !slices.Contains(h.precursors, f) {
 					h.precursors = append(h.precursors, f)

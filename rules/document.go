@@ -100,7 +100,10 @@ func (p *page) signature(s *explain.Signature) {
 	if x := s.Precursor; x != nil {
 		p.f("Its feature %s, fully there, opens a risk before any job is degraded: “%s”", strings.Join(x.Features, " or "), x.Sentence)
 		if x.Load != "" {
-			p.f(" It opens none where %s rose as well.", x.Load)
+			p.f(" It opens none where %s moved the same way.", x.Load)
+		}
+		if len(x.While) > 0 {
+			p.f(" Nor does it where one of %s is reported and not fully there.", strings.Join(x.While, ", "))
 		}
 		if x.Until != "" {
 			p.f(" The risk states when the first %s behind its root reaches 0, at the rate at which it falls.", x.Until)

@@ -131,6 +131,9 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"prior: -3.5", "prior: &a -3.5\nfamily: *a", `:6:9: family: want a list, found an alias`},
 		{"prior: -3.5", "prior: 'a", `:5:1: not YAML: found unexpected end of stream`},
 		{"prior: -3.5", "prior: 1\n   x: 1", `:6:1: not YAML: mapping values are not allowed`},
+		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [busy], sentence: x}", `:6:12: precursor: no feature "busy"`},
+		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [idle], while: [busy], sentence: x}", `:6:12: precursor: no feature "busy"`},
+		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [idle], while: [sends-pause], sentence: x}", `:6:12: precursor: feature sends-pause of while must read now, shift, ratio or bits of a metric of the root`},
 		{"domain: network", "domain: [network]", `:2:9: domain: want software`},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)

@@ -97,6 +97,9 @@ func (r *reader) precursor(n *yaml.Node, s *parsed) {
 		{"features", true, func(n *yaml.Node) {
 			r.list(n, "features", func(n *yaml.Node) { s.Precursor.Features = append(s.Precursor.Features, r.text(n, "feature")) })
 		}},
+		{"while", false, func(n *yaml.Node) {
+			r.list(n, "while", func(n *yaml.Node) { s.Precursor.While = append(s.Precursor.While, r.text(n, "feature")) })
+		}},
 		{"load", false, func(n *yaml.Node) { s.Precursor.Load = telemetry.MetricName(r.text(n, "load")) }},
 		{"sentence", true, func(n *yaml.Node) { s.Precursor.Sentence = r.text(n, "sentence") }},
 		{"until", false, func(n *yaml.Node) { r.until(n, s.Precursor) }},

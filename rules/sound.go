@@ -97,7 +97,7 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 	if s.Precursor == nil {
 		return
 	}
-	for _, name := range s.Precursor.Features {
+	for _, name := range slices.Concat(s.Precursor.Features, s.Precursor.While) {
 		if !slices.ContainsFunc(s.Features, func(c explain.Feature) bool { return c.Name == name }) {
 			r.fail(s.at.precursor, "precursor: no feature %q", name)
 		}
@@ -110,6 +110,11 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 			r.fail(s.at.precursor, "precursor: feature %s must read now, shift, ratio or peers of a metric of the root, or be of measure went_down, down_now or peers_down", c.Name)
 		case x.Take == explain.TakePeers && s.Precursor.Load == "":
 			r.fail(s.at.precursor, "precursor: feature %s reads peers: load is required, the metric that it follows", c.Name)
+		}
+	}
+	for _, c := range s.While() {
+		if x := c.Reading; x == nil || x.Metric == "" || x.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio, explain.TakeBits}, x.Take) {
+			r.fail(s.at.precursor, "precursor: feature %s of while must read now, shift, ratio or bits of a metric of the root", c.Name)
 		}
 	}
 	for _, m := range []telemetry.MetricName{s.Precursor.Load, s.Precursor.Until} {

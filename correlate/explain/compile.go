@@ -23,8 +23,8 @@ func Compile(sigs []Signature) []Signature {
 			}
 			out[i].Features[k].errorKey = out[i].Features[k].Key().Err()
 		}
-		out[i].precursors = nil
-		out[i].precursors = out[i].PrecursorFeatures()
+		out[i].precursors, out[i].while = nil, nil
+		out[i].precursors, out[i].while = out[i].PrecursorFeatures(), out[i].While()
 	}
 	return out
 }

@@ -44,6 +44,7 @@ type Signature struct {
 	// Precursor is what opens a risk before a job is degraded; nil where nothing does.
 	Precursor  *Precursor
 	precursors []*Feature // its features, once compiled
+	while      []*Feature // those that must be there meanwhile
 	// RiskSeverity is the severity of a risk of it; a warning if empty.
 	RiskSeverity string
 	Actions      []ActionTemplate
@@ -55,8 +56,11 @@ type Signature struct {
 type Precursor struct {
 	Features []string
 	Sentence string
-	// Load, if any, is what the gauge of a feature that takes peers follows: nothing is
-	// concluded where it rose too, or is not known.
+	// While lists features that must be fully there, as far as they are reported: that
+	// nothing else explains what the gauge of another feature does.
+	While []string
+	// Load, if any, is what the gauge of a feature follows: nothing is concluded where it
+	// moved the same way, or is not known.
 	Load telemetry.MetricName
 	// Until, if any, is a gauge of the hosts behind the root that reaches 0 when
 	// jobs are degraded, and Then what happens then, after its name.
@@ -66,12 +70,24 @@ type Precursor struct {
 
 // PrecursorFeatures returns the features of the precursor, which must not be changed; none where
 // there is no precursor.
-func (s *Signature) PrecursorFeatures() (out []*Feature) {
+func (s *Signature) PrecursorFeatures() []*Feature {
 	if s.Precursor == nil || s.precursors != nil {
 		return s.precursors
 	}
+	return s.named(s.Precursor.Features)
+}
+
+// While returns the features that must be fully there for a precursor to be one.
+func (s *Signature) While() []*Feature {
+	if s.Precursor == nil || s.while != nil {
+		return s.while
+	}
+	return s.named(s.Precursor.While)
+}
+
+func (s *Signature) named(features []string) (out []*Feature) {
 	for i := range s.Features {
-		if slices.Contains(s.Precursor.Features, s.Features[i].Name) {
+		if slices.Contains(features, s.Features[i].Name) {
 			out = append(out, &s.Features[i])
 		}
 	}

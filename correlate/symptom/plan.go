@@ -123,6 +123,17 @@ func timers() []timer {
 	return []timer{{reasonHeat, "gpu_throttle_thermal_seconds_total"}, {reasonBrake, "gpu_throttle_brake_seconds_total"}, {reasonCap, "gpu_throttle_power_seconds_total"}}
 }
 
+// Timers lists the counters of the time for which a GPU is slowed for any of some reasons,
+// by their bits in gpu_clock_event_reasons.
+func Timers(reasons uint64) (out []telemetry.MetricName) {
+	for _, t := range timers() {
+		if t.reasons&reasons != 0 {
+			out = append(out, t.by)
+		}
+	}
+	return out
+}
+
 // time finds, for each column of reasons, the counters that together count its time; none
 // where one of its reasons is in no counter.
 func (p *Plan) time() {
