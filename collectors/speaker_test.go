@@ -10,7 +10,7 @@ import (
 )
 
 // One XID is one event, however many collectors of a process observe it.
-func TestWhatSeveralWitnessIsToldOnce(t *testing.T) {
+func TestWhatSeveralSourcesStateIsSentOnce(t *testing.T) {
 	kernel, library := &worker{}, &worker{}
 	type step struct {
 		by   *worker

@@ -88,7 +88,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestSupervisedHealthIsAlwaysTold(t *testing.T) {
+func TestSupervisedHealthIsAlwaysReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &log{}
 		set := metrics.NewSet()

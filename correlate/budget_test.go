@@ -175,9 +175,9 @@ func TestWhatAFailureLostIsDoneAgain(t *testing.T) {
 	}
 }
 
-// TestPausesThatAreToldOf: a checkpoint of 15 s between two steps, reported by its
+// TestPausesThatAreReported: a checkpoint of 15 s between two steps, reported by its
 // events alone, and an evaluation of 30 s.
-func TestPausesThatAreToldOf(t *testing.T) {
+func TestPausesThatAreReported(t *testing.T) {
 	more := `
 -- events --
 150s checkpoint_started job:train
@@ -200,9 +200,9 @@ func TestPausesThatAreToldOf(t *testing.T) {
 	}
 }
 
-// TestALongerStepIsHeldAgainstTheHealthyPast: from some step on, steps are 5 s for
+// TestALongerStepIsComparedWithTheHealthyPast: from some step on, steps are 5 s for
 // an unknown reason; two of those seconds are stragglers'.
-func TestALongerStepIsHeldAgainstTheHealthyPast(t *testing.T) {
+func TestALongerStepIsComparedWithTheHealthyPast(t *testing.T) {
 	text := strings.Replace(seen(1000, "3x100 5x*", ""), "job_mfu_ratio               0.3x*", "job_mfu_ratio               0.3x100 0.18x*", 1)
 	e, _ := played(t, text, nil)
 	all := budgetsOf(t, e, 6*60e9) // from 600 s on

@@ -197,9 +197,9 @@ func TestARecoveredJobMayRelapse(t *testing.T) {
 	}
 }
 
-// TestAFallThatTwoSourcesTellIsOne: what a switch reports over gNMI and writes into its
+// TestAFallThatTwoSourcesReportIsOne: what a switch reports over gNMI and writes into its
 // log; two events of one source are two.
-func TestAFallThatTwoSourcesTellIsOne(t *testing.T) {
+func TestAFallThatTwoSourcesReportIsOne(t *testing.T) {
 	for want, logs := range [][]string{{"gnmi", "logs"}, {"logs", "logs"}} {
 		e, published, n := riskEngine(t), 0, 0
 		for _, r := range records(t, links{every: "90s", events: strings.ReplaceAll("200s link_down END\n201s link_up END\n202s link_down END\n203s link_up END\n", "END", "port:leaf0/u1")}.text()) {
@@ -223,8 +223,8 @@ func TestAFlappingLinkThatStaysDownIsDown(t *testing.T) {
 	}
 }
 
-// TestWhatEventsTellOfLinksCountsForTheIncident: their states are read once in a minute.
-func TestWhatEventsTellOfLinksCountsForTheIncident(t *testing.T) {
+// TestEventsOfLinksCountForTheIncident: their states are read once in a minute.
+func TestEventsOfLinksCountForTheIncident(t *testing.T) {
 	story, err := os.ReadFile("../rules/signatures/switch-down/fires-spine.txtar")
 	if err != nil {
 		t.Fatal(err)

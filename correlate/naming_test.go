@@ -105,9 +105,9 @@ func TestAGuessIsNoBenignChange(t *testing.T) {
 	}
 }
 
-// TestAnUnlikelyGuessIsNotToldAtTheEnd: an incident that ends before its cause was
+// TestAnUnlikelyGuessIsNotNamedAtTheEnd: an incident that ends before its cause was
 // named reports the likeliest place only if that is likely enough.
-func TestAnUnlikelyGuessIsNotToldAtTheEnd(t *testing.T) {
+func TestAnUnlikelyGuessIsNotNamedAtTheEnd(t *testing.T) {
 	node := telemetry.Entity{Kind: telemetry.Node, Name: "a"}
 	for confidence, want := range map[float64]telemetry.Entity{0.2: node, 0.1: {}} {
 		lead := &incidentCase{incident: explain.Incident{State: explain.StateResolved,

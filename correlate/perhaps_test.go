@@ -60,7 +60,7 @@ func TestUnsureIncidentsThatBeganTogetherMayBeOne(t *testing.T) {
 
 // A job that became degraded together with another, published one is not published
 // for a while: one fault may affect both.
-func TestASecondJobWaitsToBeToldOf(t *testing.T) {
+func TestASecondJobWaitsToBePublished(t *testing.T) {
 	opened := telemetry.Time(110e9)
 	for name, c := range map[string]struct {
 		change func(first, second *incidentCase)
@@ -101,7 +101,7 @@ func TestASecondJobWaitsToBeToldOf(t *testing.T) {
 }
 
 // A relapse that another job of the incident feels first is of that incident.
-func TestARelapseIsOfEveryJobThatWasToldOf(t *testing.T) {
+func TestARelapseIsOfEveryJobOfItsIncident(t *testing.T) {
 	job := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Job, Name: name} }
 	for name, want := range map[string]bool{"a": true, "b": true, "c": false} {
 		e, err := New(Config{})

@@ -100,9 +100,9 @@ func TestOneEntityIsOneRoot(t *testing.T) {
 	}
 }
 
-// TestACaseDoesNotLeaveForTheRootThatItsIncidentTells: the incident is described by
+// TestACaseDoesNotSplitForTheRootOfItsIncident: the incident is described by
 // the job that loses most, whatever its primary finds by itself.
-func TestACaseDoesNotLeaveForTheRootThatItsIncidentTells(t *testing.T) {
+func TestACaseDoesNotSplitForTheRootOfItsIncident(t *testing.T) {
 	lead, c := settledCase(), settledCase()
 	lead.job, c.job = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, telemetry.Entity{Kind: telemetry.Job, Name: "b"}
 	lead.incident.Root.Entity, lead.published.Root = gpuOf("n2/0"), c.incident.Root

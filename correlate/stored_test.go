@@ -58,9 +58,9 @@ func TestOneStorageIsOneIncident(t *testing.T) {
 	}
 }
 
-// TestOneThatStandsStillOnASlowStorageIsToldOfWithTheOther: of its step nothing has
+// TestOneThatIsStalledOnASlowStorageIsReportedWithTheOther: of its step nothing has
 // ended yet, and the only evidence for the storage is that it may wait for input.
-func TestOneThatStandsStillOnASlowStorageIsToldOfWithTheOther(t *testing.T) {
+func TestOneThatIsStalledOnASlowStorageIsReportedWithTheOther(t *testing.T) {
 	still := strings.NewReplacer(
 		"job:b              job_step_seconds        4~1%x26 6~1%x*", "job:b              job_step_seconds        4~1%x25 40 6~1%x*",
 		"job:b              job_data_wait_seconds   0.02~5%x26 2~5%x*", "job:b              job_data_wait_seconds   0.02~5%x25 36 2~5%x*",

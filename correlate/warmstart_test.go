@@ -51,9 +51,9 @@ func told(all []explain.Incident) map[string]explain.Incident {
 	return out
 }
 
-// TestOneHeldIncidentOfTwoJobsStaysOne: the engine that takes over knows both
+// TestOneRestoredIncidentOfTwoJobsStaysOne: the engine that takes over knows both
 // jobs' trouble, and another engine's name for it.
-func TestOneHeldIncidentOfTwoJobsStaysOne(t *testing.T) {
+func TestOneRestoredIncidentOfTwoJobsStaysOne(t *testing.T) {
 	out := takeOver(t, storms(200, 90), 112, func(own []explain.Incident) []explain.Incident {
 		if len(own) != 1 || len(own[0].Impact.Jobs) != 2 {
 			t.Fatalf("%d incidents before: the story is another", len(own))
@@ -72,9 +72,9 @@ func TestOneHeldIncidentOfTwoJobsStaysOne(t *testing.T) {
 	}
 }
 
-// TestAJobThatNoHeldIncidentTellsOfJoinsItsLeader: what the engine found out
+// TestAJobOfNoRestoredIncidentJoinsItsPrimary: what the engine found out
 // about a second job is news.
-func TestAJobThatNoHeldIncidentTellsOfJoinsItsLeader(t *testing.T) {
+func TestAJobOfNoRestoredIncidentJoinsItsPrimary(t *testing.T) {
 	out := takeOver(t, storms(200, 90), 112, func(own []explain.Incident) []explain.Incident {
 		held := own[0]
 		held.ID, held.Revision = "inc-00000000000000cc", 2
@@ -89,8 +89,8 @@ func TestAJobThatNoHeldIncidentTellsOfJoinsItsLeader(t *testing.T) {
 	}
 }
 
-// TestTwoHeldIncidentsOfOneRootAreMerged as any two are that come to one root.
-func TestTwoHeldIncidentsOfOneRootAreMerged(t *testing.T) {
+// TestTwoRestoredIncidentsOfOneRootAreMerged as any two are that come to one root.
+func TestTwoRestoredIncidentsOfOneRootAreMerged(t *testing.T) {
 	out := takeOver(t, storms(200, 90), 112, func(own []explain.Incident) []explain.Incident {
 		a, b := own[0], own[0]
 		a.ID, a.Revision, a.Opened = "inc-00000000000000aa", 2, a.Opened.Add(-2e9)
@@ -118,9 +118,9 @@ func TestWhatNobodyPublishedIsPublishedAnew(t *testing.T) {
 	}
 }
 
-// TestAHeldIncidentOfTheSameNameGoesOnCounting: the engines disagree whether it
+// TestARestoredIncidentOfTheSameNameGoesOnCounting: the engines disagree whether it
 // is over; they cannot disagree on its numbers.
-func TestAHeldIncidentOfTheSameNameGoesOnCounting(t *testing.T) {
+func TestARestoredIncidentOfTheSameNameGoesOnCounting(t *testing.T) {
 	out := takeOver(t, storms(200, 90), 112, func(own []explain.Incident) []explain.Incident {
 		held, at, how := own[0], own[0].Opened.Add(5e9), "recovered"
 		held.State, held.Resolved, held.Resolution, held.Revision = explain.StateResolved, &at, &how, 9

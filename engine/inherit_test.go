@@ -331,7 +331,7 @@ func TestI5AnotherRunnersClaimIsOnlyNoted(t *testing.T) {
 	})
 }
 
-func TestTheFirstOfTwoClaimsStands(t *testing.T) {
+func TestTheFirstOfTwoClaimsCounts(t *testing.T) {
 	a := claimRecord(t, engine.Claim{Replica: "a", Whole: true, From: 1})
 	digest := fmt.Sprintf("%x", a.Config.Digest)
 	for name, c := range map[string]struct {

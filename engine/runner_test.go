@@ -124,7 +124,7 @@ func TestWhatApplyReturnsIsTheCallers(t *testing.T) {
 	}
 }
 
-func TestDigestTellsRunsApart(t *testing.T) {
+func TestDigestDiffersBetweenRuns(t *testing.T) {
 	a, b, c := newClockwork(), newClockwork(), newClockwork()
 	empty := a.Digest()
 	run(t, a, 1, 40)

@@ -115,9 +115,9 @@ func TestLiveIncidentsAreThePublishedOnesRefreshed(t *testing.T) {
 	})
 }
 
-// TestJobsTellWhatIncidentsTell follows the degraded job through a recording: it is
+// TestJobsAgreeWithIncidents follows the degraded job through a recording: it is
 // new, then healthy, then slow with its incident's id, then well again.
-func TestJobsTellWhatIncidentsTell(t *testing.T) {
+func TestJobsAgreeWithIncidents(t *testing.T) {
 	onEach(t, func(t *testing.T, ref reference) {
 		r, err := enginetest.NewRunner(1)
 		if err != nil {

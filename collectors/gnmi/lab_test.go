@@ -214,10 +214,10 @@ func notTold(dialect string) []telemetry.MetricName {
 	}[dialect]
 }
 
-// TestTheLabIsHeardAsItIs: the reports of a switch of each dialect become the
+// TestTheLabIsReadAsItIs: the reports of a switch of each dialect become the
 // series that the site has, under its names and in its units; only metrics that
 // such switches do not report are missing, and nothing is invented.
-func TestTheLabIsHeardAsItIs(t *testing.T) {
+func TestTheLabIsReadAsItIs(t *testing.T) {
 	for _, c := range []wire.Config{{Dialect: wire.SONiC}, {Dialect: wire.Cumulus}, {Dialect: wire.OpenConfig}, {Dialect: wire.NVOS}, {Dialect: wire.NVOS, Subtrees: true}} {
 		t.Run(fmt.Sprintf("%s subtrees %v", c.Dialect, c.Subtrees), func(t *testing.T) {
 			t.Parallel()
@@ -315,10 +315,10 @@ func (b *bench) run(t *testing.T) {
 	})
 }
 
-// TestTheLabIsHeardAsItGoes: while time passes counters rise and never fall, a
+// TestTheLabIsReadAsItRuns: while time passes counters rise and never fall, a
 // switch's time is that of its reading, a link that is cut goes down with an
 // event, a switch that dies and a port that is taken away leave gaps.
-func TestTheLabIsHeardAsItGoes(t *testing.T) {
+func TestTheLabIsReadAsItRuns(t *testing.T) {
 	b := start(t, wire.Config{Dialect: wire.OpenConfig})
 	b.run(t)
 	h := b.heard

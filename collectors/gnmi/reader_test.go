@@ -245,9 +245,9 @@ func TestSums(t *testing.T) {
 	d.told("a queue that is gone holds nothing", "port:leaf1/Ethernet1 port_queue_bytes 5", "port:leaf1/Ethernet1 port_queue_max_bytes 70")
 }
 
-// TestASumIsToldWithTheSync: a sum is reported with the sync that it waited for,
+// TestASumIsSentWithTheSync: a sum is reported with the sync that it waited for,
 // though nothing else is reported.
-func TestASumIsToldWithTheSync(t *testing.T) {
+func TestASumIsSentWithTheSync(t *testing.T) {
 	d := newDesk(t, "openconfig")
 	d.group = &subscription{group: &group{}}
 	d.tell(0, fmt.Sprintf(prio, 3, 100))

@@ -24,10 +24,10 @@ func events(codes ...int) []string {
 	return out
 }
 
-// TestYesterdayIsNotTold: lines from before the first start are left out; of the
+// TestYesterdaysLinesAreNotSent: lines from before the first start are left out; of the
 // requested history, recent lines are reported; and a restart continues where
 // reading ended.
-func TestYesterdayIsNotTold(t *testing.T) {
+func TestYesterdaysLinesAreNotSent(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	c := sampleConfig()
 	path := temp(t, "kmsg")

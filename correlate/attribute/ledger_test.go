@@ -66,9 +66,9 @@ func equal(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestALossIsToldByJobCauseDomainAndDay: two causes degrade one job, one of them
+// TestALossIsListedByJobCauseDomainAndDay: two causes degrade one job, one of them
 // another job as well, across midnight.
-func TestALossIsToldByJobCauseDomainAndDay(t *testing.T) {
+func TestALossIsListedByJobCauseDomainAndDay(t *testing.T) {
 	var l attribute.Ledger
 	a, b := entity(t, "job:a"), entity(t, "job:b")
 	nic, loop := cause(t, "nic:h1/nic0", "slow-receiver", telemetry.Network), cause(t, "loop:r1/a", "coolant-flow-loss", telemetry.Cooling)

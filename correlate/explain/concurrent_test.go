@@ -161,9 +161,9 @@ func TestAPartOfALoss(t *testing.T) {
 	}
 }
 
-// TestAnUnnamedCauseStandsAgainstAWeakMatch: what accounts for the loss and has no
+// TestAnUnnamedCauseCompetesWithAWeakMatch: what accounts for the loss and has no
 // signature prevails over a weak match, not over a strong one.
-func TestAnUnnamedCauseStandsAgainstAWeakMatch(t *testing.T) {
+func TestAnUnnamedCauseCompetesWithAWeakMatch(t *testing.T) {
 	e, sigs := twoFaults(0, 0)
 	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Weight: 1, Accounts: 1}}
 	for explained, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {

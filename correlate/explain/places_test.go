@@ -69,8 +69,8 @@ func pick(c bool, a, b float64) float64 {
 	return b
 }
 
-// TestWhoWandersIsTold: four hosts; the ranks of one are late in turn.
-func TestWhoWandersIsTold(t *testing.T) {
+// TestWhoseComputeTimesWander: four hosts; the ranks of one are late in turn.
+func TestWhoseComputeTimesWander(t *testing.T) {
 	e := &Evidence{Degradation: &jobs.Degradation{Steps: 1, Sum: 3, Expected: 2}}
 	for _, w := range []float64{0.05, 0.05, 0.55, 0.05} {
 		e.Hosts = append(e.Hosts, HostEvidence{HasCompute: true, ComputeNow: 1, ComputeBefore: 1, HasWander: true, Wander: w})

@@ -43,7 +43,7 @@ func TestWhatIsNotSeenSaysNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCameTooLateIsHeldAgainstEverySignature(t *testing.T) {
+func TestWhatCameTooLateSpeaksAgainstEverySignature(t *testing.T) {
 	s := signature("s", -1)
 	last := 0.0
 	for _, late := range []float64{0, 0.5, 1, 7} {
@@ -250,7 +250,7 @@ func TestTwoFaultsOfALinkAreTwoAnswers(t *testing.T) {
 	}
 }
 
-func TestUnknownStandsAtEvenOdds(t *testing.T) {
+func TestUnknownHasEvenOdds(t *testing.T) {
 	s := []explain.Signature{signature("s", 0, explain.Feature{Measure: "x", Full: 1, For: 2, Against: -2})}
 	for x, want := range map[float64]string{0.4: explain.Unknown, 0.6: "s"} {
 		got := judge(s, []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": x}}}, entity("nic:b/n0"), 1)

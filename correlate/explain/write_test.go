@@ -167,7 +167,7 @@ func stories() map[string]func(*testing.T) *site {
 	}
 }
 
-func TestStoriesAreToldAsWritten(t *testing.T) {
+func TestIncidentsAreWrittenAsExpected(t *testing.T) {
 	for name, story := range stories() {
 		t.Run(name, func(t *testing.T) { golden(t, "tell/"+name+".txt", told(story(t).tell())) })
 	}
@@ -257,7 +257,7 @@ func TestARelapseBeganWhenItBegan(t *testing.T) {
 	}
 }
 
-func TestAMetricThatWouldTellIsABlindSpotOnlyUnheard(t *testing.T) {
+func TestAMetricThatWouldDistinguishIsABlindSpotOnlyWithoutData(t *testing.T) {
 	s := slowReceiver(t)
 	want := explain.BlindSpot{Entity: entity("nic:h7/n0"), Metric: "pcie_link_width", Reason: "no data", WouldTell: "slow-receiver from pcie-downgrade"}
 	if got := s.tell().BlindSpots; len(got) != 1 || got[0] != want {
@@ -301,9 +301,9 @@ func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 	}
 }
 
-// TestTellingTwiceTellsTheSame: shared evidence is not changed: a second call
+// TestWritingTwiceWritesTheSame: shared evidence is not changed: a second call
 // writes the same incident.
-func TestTellingTwiceTellsTheSame(t *testing.T) {
+func TestWritingTwiceWritesTheSame(t *testing.T) {
 	for name, story := range stories() {
 		s := story(t)
 		if a, b := told(s.tell()), told(s.tell()); a != b {

@@ -74,9 +74,9 @@ func TestTheWalkFollowsMissingCreditsAsItFollowsPause(t *testing.T) {
 	}
 }
 
-// TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut: h7's port is sent
+// TestWhereNoCreditsAreGivenTrafficQueuesBeforeTheFullestWayOut: h7's port is sent
 // more than it passes; it sends all the time, waits for no end, and shows no queue.
-func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T) {
+func TestWhereNoCreditsAreGivenTrafficQueuesBeforeTheFullestWayOut(t *testing.T) {
 	overrun := func(full float64, ports ...string) (*fabric.Map, *fabric.Readings, *fabric.Blame) {
 		w := infiniBand(t, waitSeconds)
 		for _, end := range []string{"port:spine0/l1", "port:leaf0/s0", "nic:h0/n0"} {
@@ -108,9 +108,9 @@ func TestWhereNoCreditsAreGivenTrafficStandsBeforeTheFullestWayOut(t *testing.T)
 	}
 }
 
-// TestABlockedPortTellsTheTick: of whatever length it is, from 8 byte times to a
+// TestABlockedPortShowsTheTick: of whatever length it is, from 8 byte times to a
 // microsecond.
-func TestABlockedPortTellsTheTick(t *testing.T) {
+func TestABlockedPortShowsTheTick(t *testing.T) {
 	for _, seconds := range []float64{8 / speed, 128 / speed, 22e-9, 1e-6} {
 		w := slowHCA(t, waitTicks, 1/seconds)
 		m, _, during := w.readBeside()
@@ -143,9 +143,9 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 	}
 }
 
-// TestACounterAtItsTopTellsNothing: the waiting is what the counter reported before
+// TestACounterAtItsTopShowsNothing: the waiting is what the counter reported before
 // it reached its maximum, not a part of it.
-func TestACounterAtItsTopTellsNothing(t *testing.T) {
+func TestACounterAtItsTopShowsNothing(t *testing.T) {
 	w := slowHCA(t, waitTicks, speed/8)
 	w.report("port:leaf1/h7", waitTicks, half+4, grids, math.NaN())
 	m, _, during := w.read()

@@ -160,9 +160,9 @@ func (s *scene) follow(t *testing.T, m *fabric.Map, b *fabric.Blame) {
 	}
 }
 
-// TestAPortThatIsToldToStopHasNoBlame: a port that receives pause all the time is a
+// TestAPortThatReceivesPauseHasNoBlame: a port that receives pause all the time is a
 // victim and nothing else, however large its queue.
-func TestAPortThatIsToldToStopHasNoBlame(t *testing.T) {
+func TestAPortThatReceivesPauseHasNoBlame(t *testing.T) {
 	w := quiet(t, 2, 2, 8)
 	w.pauses("nic:h7/n0", 1)
 	w.stands("port:leaf1/h7", 0)
@@ -220,7 +220,7 @@ func TestAPauseLoopGoesInACircle(t *testing.T) {
 
 // At a degraded link the ceiling is flat and clearly below the speed, at a
 // saturated one near it; without a queue there is none to be seen.
-func TestCeilingTellsDegradedFromSaturated(t *testing.T) {
+func TestCeilingDistinguishesDegradedFromSaturated(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		write      func(w *world)

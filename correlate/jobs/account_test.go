@@ -399,9 +399,9 @@ func TestWhatAFailureCostsIsNotKnownWithoutCheckpoints(t *testing.T) {
 	}
 }
 
-// TestACheckpointThatGrewIsTold: the reported checkpoints take twelve seconds, and
+// TestACheckpointThatGrewIsReported: the reported checkpoints take twelve seconds, and
 // then forty; the first two of them show how long they take.
-func TestACheckpointThatGrewIsTold(t *testing.T) {
+func TestACheckpointThatGrewIsReported(t *testing.T) {
 	p := newLife(t)
 	save := func(extra float64) {
 		p.steps(12, 4)

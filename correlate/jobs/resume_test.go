@@ -33,9 +33,9 @@ func times(n int, x float64) []float64 {
 	return out
 }
 
-// TestAJobThatOnlyKnowsItsTroubleIsHeldAgainstWhatWasPublished: by its own past 6 s
+// TestAJobThatOnlyKnowsItsTroubleIsComparedWithWhatWasPublished: by its own past 6 s
 // are usual.
-func TestAJobThatOnlyKnowsItsTroubleIsHeldAgainstWhatWasPublished(t *testing.T) {
+func TestAJobThatOnlyKnowsItsTroubleIsComparedWithWhatWasPublished(t *testing.T) {
 	b, j := watched(times(10, 6)...)
 	if got := j.Resume(held()); got != StillDegraded {
 		t.Fatalf("resumed as %d, want still degraded", got)
@@ -79,7 +79,7 @@ func TestAJobThatIsBackAtWhatWasExpectedHasRecovered(t *testing.T) {
 	}
 }
 
-func TestTooLittleIsHeardToSay(t *testing.T) {
+func TestTooLittleIsReportedToJudge(t *testing.T) {
 	_, few := watched(times(4, 6)...)
 	if got := few.Resume(held()); got != Undecided {
 		t.Errorf("four steps: resumed as %d", got)
@@ -92,8 +92,8 @@ func TestTooLittleIsHeardToSay(t *testing.T) {
 	}
 }
 
-// TestASlightSlowdownStillStandsOut: 6 % was published; 6 % is not usual now.
-func TestASlightSlowdownStillStandsOut(t *testing.T) {
+// TestASlightSlowdownIsStillDetected: 6 % was published; 6 % is not usual now.
+func TestASlightSlowdownIsStillDetected(t *testing.T) {
 	_, j := watched(times(10, 2.12)...)
 	h := held()
 	h.Now = 2.12

@@ -9,9 +9,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestACheckpointThatTheJobTellsOfIsNoLoss: a slow job's step that holds a reported
+// TestACheckpointThatTheJobReportsIsNoLoss: a slow job's step that holds a reported
 // checkpoint of 8 s counts without it; one without such a report counts whole.
-func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
+func TestACheckpointThatTheJobReportsIsNoLoss(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		p := newLife(t)
 		p.steps(40, 4)
@@ -36,10 +36,10 @@ func TestACheckpointThatTheJobTellsOfIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestACheckpointToldOfAfterItsStepExcusesNoOther: its end is reported a moment
+// TestACheckpointReportedAfterItsStepExcusesNoOther: its end is reported a moment
 // after the step whose last part it was. Neither the steps that follow nor the
 // checkpoint itself change the reported cost of a slow step.
-func TestACheckpointToldOfAfterItsStepExcusesNoOther(t *testing.T) {
+func TestACheckpointReportedAfterItsStepExcusesNoOther(t *testing.T) {
 	for _, itself := range []bool{true, false} {
 		p := newLife(t)
 		turn := func(n int, length float64) {
@@ -307,10 +307,10 @@ func TestACheckpointAfterABreak(t *testing.T) {
 	p.wants("breaks and checkpoints")
 }
 
-// TestIdlenessIsNoWitnessWhereACheckpointIsDue: two steps take a little longer
+// TestIdlenessCorroboratesNothingWhereACheckpointIsDue: two steps take a little longer
 // after a break, and the next one begins with a checkpoint. Idle GPUs meanwhile are
 // no evidence; the length of the step will be.
-func TestIdlenessIsNoWitnessWhereACheckpointIsDue(t *testing.T) {
+func TestIdlenessCorroboratesNothingWhereACheckpointIsDue(t *testing.T) {
 	p := newLife(t)
 	write := func() {
 		p.quiet(13)

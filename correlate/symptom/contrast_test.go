@@ -213,10 +213,10 @@ func TestAnEventOfTwoSourcesHappenedOnce(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotHeardYetIsNotSilent: a source of the slow class that has not closed
+// TestWhatIsNotReportedYetIsNotStale: a source of the slow class that has not closed
 // the grids of the degradation is neither stale nor receiving; one that stopped
 // before the degradation is stale.
-func TestWhoIsNotHeardYetIsNotSilent(t *testing.T) {
+func TestWhatIsNotReportedYetIsNotStale(t *testing.T) {
 	s := newHall(t)
 	noData := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNoData)
 	now := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
@@ -281,10 +281,10 @@ func FuzzBaseline(f *testing.F) {
 	})
 }
 
-// TestWhatIsNotHeardAnyMoreOfAMachine: series of a machine, or of what it contains,
+// TestWhatAMachineDoesNotReportAnyMore: series of a machine, or of what it contains,
 // that stopped are listed; series that never had data, and those of other machines,
 // are not.
-func TestWhatIsNotHeardAnyMoreOfAMachine(t *testing.T) {
+func TestWhatAMachineDoesNotReportAnyMore(t *testing.T) {
 	s := newHall(t)
 	s.asks("fan", reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow))
 	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(int) (float64, bool) { return 0.5, true })
@@ -335,9 +335,9 @@ func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
 	}
 }
 
-// TestPendingIsWhatWasHeardAndWillBe: series that had data before the degradation
+// TestPendingIsWhatWasReportedAndWillBe: series that had data before the degradation
 // and not since; not those that never had data, nor those that are stale.
-func TestPendingIsWhatWasHeardAndWillBe(t *testing.T) {
+func TestPendingIsWhatWasReportedAndWillBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		every, until int // seconds; until 0: never
 		want         bool

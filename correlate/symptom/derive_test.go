@@ -8,10 +8,10 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestWhoStandsIdleIsTold: two hosts of two GPUs; one GPU launches nothing for a
+// TestIdleGPUsAreCounted: two hosts of two GPUs; one GPU launches nothing for a
 // quarter of the time, and the job loses that quarter. The engines of the others
 // are busy, because they wait in the collective.
-func TestWhoStandsIdleIsTold(t *testing.T) {
+func TestIdleGPUsAreCounted(t *testing.T) {
 	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)
 	plan := &Plan{}
 	plan.add(telemetry.GPU, column{metric: metric})

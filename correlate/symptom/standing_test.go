@@ -227,8 +227,8 @@ func TestStaleCoversIsSharedByTwoMachines(t *testing.T) {
 	s.measures(s.contrast(), "node:n2", explain.Values{explain.StaleRecall: 0})
 }
 
-// TestTheWayIsTold checks the observations on the path from the loop to the job.
-func TestTheWayIsTold(t *testing.T) {
+// TestTheWayIsStated checks the observations on the path from the loop to the job.
+func TestTheWayIsStated(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
 	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0")

@@ -8,9 +8,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// TestWhatStandsUnderAHostIsItsOwn: NICs of one plane behave alike, but nothing of
+// TestWhatIsUnderAHostIsItsOwn: NICs of one plane behave alike, but nothing of
 // another host is under this one.
-func TestWhatStandsUnderAHostIsItsOwn(t *testing.T) {
+func TestWhatIsUnderAHostIsItsOwn(t *testing.T) {
 	cfg := site.Sized(64)
 	lab, err := site.New(cfg)
 	if err != nil {

@@ -44,7 +44,7 @@ func told(ds []Detail, more bool) string {
 	return strings.Join(out, "\n")
 }
 
-func TestAListTellsWhatIsNextToEach(t *testing.T) {
+func TestAListShowsWhatIsNextToEach(t *testing.T) {
 	g := plant()
 	for kind, want := range map[telemetry.Kind]string{
 		telemetry.Rack:   "rack:r1 in row:w fed pdu:w/a pdu:w/b cooled crah:w\nrack:r2 in row:w",

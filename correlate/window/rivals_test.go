@@ -87,9 +87,9 @@ func TestASeriesStaysWithASourceThatLosesASample(t *testing.T) {
 	}
 }
 
-// TestOnlyTheJudgedSourceTellsSteps: two reporters of one job's steps are not
+// TestOnlyTheJudgedSourceReportsSteps: two reporters of one job's steps are not
 // two jobs.
-func TestOnlyTheJudgedSourceTellsSteps(t *testing.T) {
+func TestOnlyTheJudgedSourceReportsSteps(t *testing.T) {
 	s := newSite(t, Config{})
 	a, b := s.add("a", uints(stepSecs), train), s.add("b", uints(stepSecs), train)
 	s.close(0)

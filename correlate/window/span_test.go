@@ -40,7 +40,7 @@ func TestSpanIsAtWithoutHolding(t *testing.T) {
 }
 
 // Held is At, grid by grid: held gauges, counters' rates, and what is not known.
-func TestHeldIsAtGridByGrid(t *testing.T) {
+func TestKeptIsAtGridByGrid(t *testing.T) {
 	s := newSite(t, Config{History: 40})
 	p := s.add("leaf0", uints(bytesTotal, temp), ether1)
 	for n := range 13 {

@@ -46,9 +46,9 @@ func TestLossIsTheExcessOverTheSameSteps(t *testing.T) {
 	}
 }
 
-// TestStepsBeforeTheHurtAreNoLoss: a fault that is felt late costs what it costs
+// TestStepsBeforeTheDegradationAreNoLoss: a fault that is felt late costs what it costs
 // from then on.
-func TestStepsBeforeTheHurtAreNoLoss(t *testing.T) {
+func TestStepsBeforeTheDegradationAreNoLoss(t *testing.T) {
 	without := run(repeated(40, 4)...)
 	with := run(append(repeated(20, 4), repeated(10, 6)...)...)
 	if h := compare(with, without, 40, 140); h.steps != 10 || h.loss != 0.5 || h.degraded != 86 {
@@ -56,8 +56,8 @@ func TestStepsBeforeTheHurtAreNoLoss(t *testing.T) {
 	}
 }
 
-// TestAJobThatEndsNoStepStandsStill: it is degraded from when the step was due.
-func TestAJobThatEndsNoStepStandsStill(t *testing.T) {
+// TestAJobThatEndsNoStepIsStalled: it is degraded from when the step was due.
+func TestAJobThatEndsNoStepIsStalled(t *testing.T) {
 	without := run(repeated(40, 4)...)
 	if h := compare(run(repeated(10, 4)...), without, 41, 120); !h.stopped || h.degraded != 44 || h.loss != standsStill {
 		t.Errorf("%+v; want it to stand still, hurt at 44 s", h)
@@ -194,9 +194,9 @@ func TestTheTruthIsTheFaultsOwn(t *testing.T) {
 	}
 }
 
-// TestTwoFaultsAreToldApart: each has its own degraded jobs and loss, as if it were
+// TestTwoFaultsAreDistinguished: each has its own degraded jobs and loss, as if it were
 // alone.
-func TestTwoFaultsAreToldApart(t *testing.T) {
+func TestTwoFaultsAreDistinguished(t *testing.T) {
 	b := built(t, Case{Class: "gpu-slow", Second: "link-degraded", Severity: Loud, GPUs: 64, Seed: 1})
 	if len(b.Faults) != 2 || b.Faults[1].Onset <= b.Faults[0].Onset || b.Faults[1].Onset >= b.Faults[0].End {
 		t.Fatalf("%+v; want one inside the other's window", b.Faults)

@@ -167,7 +167,7 @@ func put(bucket string) func(context.Context, *bus.Bus, string) error {
 }
 
 // What a collector's key is good for, tried with NATS' own client.
-func TestCollectorIsHeld(t *testing.T) {
+func TestCollectorIsConfinedToItsRole(t *testing.T) {
 	s := start(t, broker.Config{})
 	if err := connect(t, s, broker.All).Create(within(t, 10*time.Second)); err != nil {
 		t.Fatal(err)

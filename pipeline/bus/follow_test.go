@@ -107,8 +107,8 @@ func TestFollowers(t *testing.T) {
 	bothHear("inc-1=anew")
 }
 
-// TestWhoWritesHasHeardOfIt: a change returns when the follower has delivered it.
-func TestWhoWritesHasHeardOfIt(t *testing.T) {
+// TestAWriterFollowsItsOwnWrites: a change returns when the follower has delivered it.
+func TestAWriterFollowsItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	s, _ := site(t)
 	ctx := within(t, 40*time.Second)

@@ -186,8 +186,8 @@ func TestSilences(t *testing.T) {
 	})
 }
 
-// TestNothingIsToldBeforeTheSilencesAreRead, and all of it if they never are.
-func TestNothingIsToldBeforeTheSilencesAreRead(t *testing.T) {
+// TestNothingIsSentBeforeTheSilencesAreRead, and all of it if they never are.
+func TestNothingIsSentBeforeTheSilencesAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e, h := newMemory(), newEar("ops"), &hush{late: true}
 		c := config(m, e)

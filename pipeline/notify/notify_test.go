@@ -24,7 +24,7 @@ func deadOf(ctx context.Context, b notify.Bus) ([]notify.Delivery, error) {
 	return slices.DeleteFunc(all, func(d notify.Delivery) bool { return !d.IsDead() }), err
 }
 
-func TestEachRevisionIsToldOnceInOrder(t *testing.T) {
+func TestEachRevisionIsDeliveredOnceInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
 		stop := start(t, config(m, e))
@@ -83,7 +83,7 @@ func TestRestartMissesNothingAndRepeatsNothing(t *testing.T) {
 	})
 }
 
-func TestAQuickRestartTellsEveryRevision(t *testing.T) {
+func TestAQuickRestartDeliversEveryRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
 		in := incident{id: "inc-a"}
@@ -99,7 +99,7 @@ func TestAQuickRestartTellsEveryRevision(t *testing.T) {
 	})
 }
 
-func TestFirstStartTellsWhatIsOpenAndWhatComes(t *testing.T) {
+func TestFirstStartDeliversWhatIsOpenAndWhatComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		old, open := incident{id: "inc-old"}, incident{id: "inc-open"}

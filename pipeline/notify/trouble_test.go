@@ -222,7 +222,7 @@ func TestStopLetsARequestEndAndBreaksOffOneThatHangs(t *testing.T) {
 	})
 }
 
-func TestRevisionsThatNobodyCanBeToldOf(t *testing.T) {
+func TestRevisionsThatCannotBeDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, e := newMemory(), newEar("ops")
 		stop := start(t, config(m, e))

@@ -286,9 +286,9 @@ func TestCaptureStatesHoles(t *testing.T) {
 	}
 }
 
-// TestAColdCaptureStatesWhatStood: what begins in the middle without a snapshot
+// TestAColdCaptureStatesWhatWasTrueBefore: what begins in the middle without a snapshot
 // knows schemas, edges and configuration, and finds the incident that follows.
-func TestAColdCaptureStatesWhatStood(t *testing.T) {
+func TestAColdCaptureStatesWhatWasTrueBefore(t *testing.T) {
 	l := startSite(t)
 	l.feed(slowNIC(t))
 	in := l.runner.Incidents()[0]

@@ -78,9 +78,9 @@ func entity(t *testing.T, name string) telemetry.Entity {
 	return e
 }
 
-// TestCensusTellsWhoStatesWhat: metrics are counted by collector, kind and name,
+// TestCensusListsWhoStatesWhat: metrics are counted by collector, kind and name,
 // only where there is a value, and each source once, however its schema grows.
-func TestCensusTellsWhoStatesWhat(t *testing.T) {
+func TestCensusListsWhoStatesWhat(t *testing.T) {
 	s := newSite(t)
 	small := s.schema("sysfs", "h1", []string{"nic:h1/a", "nic:h1/b"}, "port_tx_bytes_total", "pcie_link_width")
 	s.frame(small, 1*second, 3) // the width of the second is not told
@@ -105,9 +105,9 @@ func TestCensusTellsWhoStatesWhat(t *testing.T) {
 	}
 }
 
-// TestCensusHearsWhatIsToldOnChange: values that arrive in a frame of their own now
+// TestCensusCountsWhatIsSentOnChange: values that arrive in a frame of their own now
 // and then are counted all the same, and stay.
-func TestCensusHearsWhatIsToldOnChange(t *testing.T) {
+func TestCensusCountsWhatIsSentOnChange(t *testing.T) {
 	s := newSite(t)
 	x := s.schema("gnmi", "leaf1", []string{"port:leaf1/1", "port:leaf1/2"}, "port_tx_bytes_total", "port_up")
 	for i := range 400 {
@@ -204,9 +204,9 @@ func TestEveryRequirementSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestFaultsThatCannotBeToldApart: a fault lacks what its signature needs, or
+// TestFaultsThatCannotBeDistinguished: a fault lacks what its signature needs, or
 // what it must show; what the site cannot have is not asked.
-func TestFaultsThatCannotBeToldApart(t *testing.T) {
+func TestFaultsThatCannotBeDistinguished(t *testing.T) {
 	signatures := []explain.Signature{
 		{Name: "slow-receiver", Domain: telemetry.Network, Roots: []telemetry.Kind{telemetry.NIC}, Needs: []explain.Need{{Metric: "pcie_link_width", On: telemetry.NIC, WouldTell: "slow-receiver from pcie-downgrade"}}},
 		{Name: "nic-hot", Domain: telemetry.Cooling, Roots: []telemetry.Kind{telemetry.NIC}, Features: []explain.Feature{{Name: "hot", Required: true, Reading: &explain.Reading{Metric: "nic_temperature_celsius", Of: explain.OfRoot}}}},

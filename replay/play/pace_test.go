@@ -150,7 +150,7 @@ func TestContinuedPlayCatchesUp(t *testing.T) {
 	})
 }
 
-func TestAnotherSpeedHoldsFromWhereItStands(t *testing.T) {
+func TestAnotherSpeedCountsFromWhereItIs(t *testing.T) {
 	path := everySecond(t, 300)
 	synctest.Test(t, func(t *testing.T) {
 		log := newStamped()

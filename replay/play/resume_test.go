@@ -200,7 +200,7 @@ func TestCutRecordingIsPlayedAsFarAsItGoes(t *testing.T) {
 	same(t, got, want[:len(got)])
 }
 
-func TestRenewalStatesWhatStands(t *testing.T) {
+func TestRenewalStatesWhatIsTrue(t *testing.T) {
 	const at = telemetry.Time(1e18)
 	schemas, _ := frames(t, at)
 	node, nic := telemetry.Entity{Kind: telemetry.Node, Name: "n"}, telemetry.Entity{Kind: telemetry.NIC, Name: "n/0"}

@@ -6,7 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-func TestHurtBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) {
+func TestADegradationBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) {
 	c := run()
 	f := &c.Truth.Faults[0]
 	s := c.stepsOf(f)

@@ -111,7 +111,7 @@ func TestNothingCame(t *testing.T) {
 	}
 }
 
-func TestAnIncidentStandsForOneWant(t *testing.T) {
+func TestAnIncidentFulfilsOneWant(t *testing.T) {
 	s := wanting(t, "incident opened *", "incident opened slow-receiver")
 	one := came(t, s, plain)
 	if ms := s.Check([]explain.Incident{one}); len(ms) != 1 {

@@ -193,9 +193,9 @@ func TestAPerfectInstrumentShowsTheTruth(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldToStop: the receiver of link 0 sent pause to its sender, the first
+// TestWhoReceivesPause: the receiver of link 0 sent pause to its sender, the first
 // NIC.
-func TestWhoIsToldToStop(t *testing.T) {
+func TestWhoReceivesPause(t *testing.T) {
 	l, s := play(t, 16, 3, measure.Config{}, func(st *state.State) { st.Links[0].StoppedTotal = 0.25 * float64(st.Second) })
 	nic, port := s.Cable(0)
 	for _, x := range []struct {
@@ -379,8 +379,8 @@ func TestAReadingClearsAWatermark(t *testing.T) {
 	}
 }
 
-// TestStepsAreToldAtTheirEnds, to the nanosecond, and evaluations not.
-func TestStepsAreToldAtTheirEnds(t *testing.T) {
+// TestStepsAreReportedAtTheirEnds, to the nanosecond, and evaluations not.
+func TestStepsAreReportedAtTheirEnds(t *testing.T) {
 	l, _ := play(t, 16, 4, measure.Config{}, func(st *state.State) {
 		if st.Second == 2 {
 			st.Jobs[0].Steps = []state.Step{

@@ -191,7 +191,7 @@ func TestExhaustComesRound(t *testing.T) {
 	}
 }
 
-func TestAFanThatStandsStarvesWhatIsBehindIt(t *testing.T) {
+func TestAStoppedFanHeatsWhatIsBehindIt(t *testing.T) {
 	b := newBench(t, 4, plant.Config{Air: true})
 	b.run(600)
 	before := b.plant.Nodes[2]

@@ -52,10 +52,10 @@ func TestWhoIsDoneIsIdle(t *testing.T) {
 	}
 }
 
-// TestAQueueBehindStopsStandsAtTimes: two hops before a slow receiver links are
+// TestAQueueBehindPauseIsThereAtTimes: two hops before a slow receiver links are
 // paused for a small part of the time; a gauge meets the queue about twice as often
 // as that, not always.
-func TestAQueueBehindStopsStandsAtTimes(t *testing.T) {
+func TestAQueueBehindPauseIsThereAtTimes(t *testing.T) {
 	struck := watched(t, func(c *condition.Set) { c.Links[site.Down(8*4)].Drain = 0.2 })
 	seen := 0
 	w, _ := build(t, two(1))

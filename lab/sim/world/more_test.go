@@ -51,9 +51,9 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// TestSettingsAreToldWhereTheyAre: events name the part, the setting, the value
+// TestSettingsAreStatedWhereTheyAre: events name the part, the setting, the value
 // before and after; a site whose changes are not reported has none.
-func TestSettingsAreToldWhereTheyAre(t *testing.T) {
+func TestSettingsAreStatedWhereTheyAre(t *testing.T) {
 	for _, reported := range []bool{true, false} {
 		cfg := two(1)
 		cfg.ChangesReported = reported

@@ -337,9 +337,9 @@ func TestADeadNode(t *testing.T) {
 	}
 }
 
-// TestWhatStandsStillHasDrained: where a job waits for a node that is gone, no
+// TestAStalledQueueHasDrained: where a job waits for a node that is gone, no
 // queue of its own is left, and no port is paused for it.
-func TestWhatStandsStillHasDrained(t *testing.T) {
+func TestAStalledQueueHasDrained(t *testing.T) {
 	w, c := build(t, two(6))
 	play(w, c, 60, nil)
 	c.Nodes[4].Down = true

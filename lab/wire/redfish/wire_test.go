@@ -177,9 +177,9 @@ func same(t *testing.T, b *board.Board, heard *ear) {
 	}
 }
 
-// TestWhatTheLabSaysIsWhatIsHeard: lab, device, collector, frames; every series
+// TestTheCollectorReadsWhatTheLabStates: lab, device, collector, frames; every series
 // under the same name, with the same value.
-func TestWhatTheLabSaysIsWhatIsHeard(t *testing.T) {
+func TestTheCollectorReadsWhatTheLabStates(t *testing.T) {
 	for name, c := range map[string]redfish.Config{"an HGX": {}, "one without reports and expansion": {NoReports: true, NoExpand: true}, "basic authentication": {Basic: true}} {
 		t.Run(name, func(t *testing.T) {
 			s, f := site(t, 64, c)
@@ -235,9 +235,9 @@ func edges(t *testing.T, b *board.Board, heard *ear) {
 	}
 }
 
-// TestWhatIsBrokenIsHeardSo: every state turned over, true zeros, and readings
+// TestTheCollectorReadsWhatIsBroken: every state turned over, true zeros, and readings
 // that a device has lost.
-func TestWhatIsBrokenIsHeardSo(t *testing.T) {
+func TestTheCollectorReadsWhatIsBroken(t *testing.T) {
 	s, _ := site(t, 16, redfish.Config{Entities: []telemetry.Entity{}})
 	b := s.Board()
 	feed := book.New(book.Config{Collector: "test", Target: "t"})
