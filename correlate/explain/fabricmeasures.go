@@ -164,7 +164,7 @@ func (f *fabricMeasures) end(i int) Values {
 	v[OneWay.Err()] = f.oneWayErr
 	own(f.planes, f.switches).putOwn(v)
 	if f.m.Between(i) {
-		f.beside(v, i)
+		f.parallelRise(v, i)
 	}
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise

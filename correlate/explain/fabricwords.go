@@ -13,7 +13,7 @@ const (
 	WentDown       Measure = "went_down"
 	CameBack       Measure = "came_back"
 	SiblingsLoad   Measure = "siblings_load"
-	RiseBeside     Measure = "rise_beside"
+	ParallelRise   Measure = "parallel_rise"
 	SiblingsDown   Measure = "siblings_down"
 	GroupExplained Measure = "group_explained"
 	OwnerDown      Measure = "owner_down"
@@ -80,7 +80,7 @@ func lossMeasures() []MeasureDoc {
 		{WentDown, "times", "how often its link went down, as reported by the end that saw it more often: by its events or its counter, beyond before"},
 		{CameBack, "times", "how often it came back"},
 		{OwnerDown, "1", "part of their other links that are down of the two machines it joins, the worse one"},
-		{RiseBeside, "1", "the part of its rise of load_ratio that the median of the links beside it shares: those of other access switches into the same switch, or that switch's other links. About 0 where flows meet by a hash, 1 where all are given more"},
+		{ParallelRise, "1", "the part of its rise of load_ratio that the median of its parallel links shares: those of other access switches into the same switch, or that switch's other links. About 0 where flows meet by a hash, 1 where all are given more"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
 		{SiblingsDown, "1", "part of the time for which a sibling of it was down that had been up: then it carries more for that"},
 		{GroupExplained, "1", "the largest value of explained of its siblings and itself"},

@@ -297,9 +297,9 @@ func own(of ...[]shift) (largest shift) {
 	return largest
 }
 
-// beside measures how much of the rise of end i's load_ratio the links beside it share. A
+// parallelRise measures how much of the rise of end i's load_ratio its parallel links share. A
 // hash piles up flows on one of them, a weight on all.
-func (f *fabricMeasures) beside(v Values, i int) {
+func (f *fabricMeasures) parallelRise(v Values, i int) {
 	more := v[LoadRatio] - 1
 	if more < leastShift {
 		return
@@ -311,12 +311,12 @@ func (f *fabricMeasures) beside(v Values, i int) {
 		}
 	}
 	if len(others) > 0 {
-		v[RiseBeside] = min(max(stats.Median(others)/more, 0), 1)
-		v[RiseBeside.Err()] = v[LoadRatio.Err()] / more
+		v[ParallelRise] = min(max(stats.Median(others)/more, 0), 1)
+		v[ParallelRise.Err()] = v[LoadRatio.Err()] / more
 	}
 }
 
-// parallel lists the links beside end i: of an uplink of an access switch those of the
+// parallel lists the parallel links of end i: of an uplink of an access switch those of the
 // others into the same switch, else the other links between switches of its own.
 func (f *fabricMeasures) parallel(i int) (out []int) {
 	from, up := f.m.Ends[i].Owner, f.anyHost(f.m.Ends[i].Owner)

@@ -38,21 +38,21 @@ func TestWhoSendsMoreIsNoShiftOfShares(t *testing.T) {
 	}
 }
 
-// TestWhatTheLinksBesideCarryMoreIsNoHash: an uplink's rise is shared by the other leaf's
+// TestARiseThatParallelLinksShareIsNoHash: an uplink's rise is shared by the other leaf's
 // uplink into the same spine, or is its own.
-func TestWhatTheLinksBesideCarryMoreIsNoHash(t *testing.T) {
-	for beside, want := range map[float64]float64{1: 0, 1.5: 0.5, 2: 1} {
+func TestARiseThatParallelLinksShareIsNoHash(t *testing.T) {
+	for other, want := range map[float64]float64{1: 0, 1.5: 0.5, 2: 1} {
 		s := degradedUplink(t)
 		for _, n := range []string{"nic:h0/n0", "nic:h7/n0"} {
 			s.carries(n, load)
 		}
 		s.carries("port:leaf0/s0", 2*load)
-		s.carries("port:leaf1/s0", beside*load)
-		s.wants("port:leaf0/s0", explain.Values{explain.LoadRatio: 2, explain.RiseBeside: want})
+		s.carries("port:leaf1/s0", other*load)
+		s.wants("port:leaf0/s0", explain.Values{explain.LoadRatio: 2, explain.ParallelRise: want})
 	}
 	s := degradedUplink(t)
 	for _, n := range []string{"nic:h0/n0", "nic:h7/n0", "port:leaf0/s0"} {
 		s.carries(n, load)
 	}
-	s.hides("port:leaf0/s0", explain.RiseBeside) // it carries no more
+	s.hides("port:leaf0/s0", explain.ParallelRise) // it carries no more
 }
