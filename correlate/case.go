@@ -21,8 +21,8 @@ type examiner struct {
 	memory  *memory
 	roll    *roll
 	signals *signals
-	usual   []usualState // baselines of jobs that report seldom, oldest first
-	read    baselines    // of the grid at hand; not state
+	usual   []usualState           // baselines of jobs that report seldom, oldest first
+	read    baselines              // of the grid at hand; not state
 	opened  func() []*incidentCase // the open cases
 }
 

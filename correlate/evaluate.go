@@ -310,7 +310,7 @@ const worstClock = telemetry.Duration(1e9)
 // onset finds when a series rose above a level: the change point of being above it,
 // which a single value above it before is not. The event is within a sample's
 // length of it: a counter's rise is spread over the grids since its last sample, a
-// gauge is held until its next.
+// gauge is valid until its next.
 func (e *sight) onset(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool) {
 	return e.crossed(s, near, func(v float64) bool { return v > level })
 }

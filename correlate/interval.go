@@ -126,11 +126,11 @@ func (s *jobInterval) steps(w *attribute.Work, expected float64) telemetry.Time 
 		w.Base += trained - excess
 		at = r.end
 	}
-	told := 0.0
+	reported := 0.0
 	for _, r := range s.saved {
-		told += r.seconds
+		reported += r.seconds
 	}
-	more := min(max(0, told-saving), down)
+	more := min(max(0, reported-saving), down)
 	w.Saving, w.Down, w.Unreported = saving+more, down-more, w.Unreported+other
 	return at
 }

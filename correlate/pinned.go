@@ -259,7 +259,7 @@ func (e *caseBook) recordJudgement(c *incidentCase, ev *explain.Evidence, best *
 	}
 }
 
-// answer is the held root as an answer.
+// answer is the pinned root as an answer.
 func (h *pinnedRoot) answer(e *sight) *explain.Answer {
 	return &explain.Answer{Entity: h.root, Peer: h.peer, Signature: e.signature(h.signature)}
 }
@@ -288,7 +288,7 @@ func (h *pinnedRoot) grown(ev *explain.Evidence) bool {
 	return h.times >= stableAfter && lost(ev) > float64(fits*h.then)
 }
 
-// explains is the part of a loss that the held root explains: of one that has grown since,
+// explains is the part of a loss that the pinned root explains: of one that has grown since,
 // what was lost then.
 func (h *pinnedRoot) explains(part float64, ev *explain.Evidence) float64 {
 	if h.grown(ev) {
@@ -297,7 +297,7 @@ func (h *pinnedRoot) explains(part float64, ev *explain.Evidence) float64 {
 	return min(1, part)
 }
 
-// part is what the held root explains of a step that is so many seconds too long.
+// part is what the pinned root explains of a step that is so many seconds too long.
 func (h *pinnedRoot) part(excess float64) float64 {
 	if excess > h.loss {
 		return h.loss / excess

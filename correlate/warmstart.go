@@ -38,7 +38,7 @@ func (e *Engine) WarmStart(open []explain.Incident) {
 	})
 }
 
-// adopt makes the held incidents the engine's own at grid g.
+// adopt makes the restored incidents the engine's own at grid g.
 func (e *caseBook) adopt(g telemetry.Time) {
 	open := e.restoring
 	e.restoring, e.warmStart = nil, false
@@ -112,7 +112,7 @@ func (e *caseBook) disown() (former []led) {
 	return former
 }
 
-// taken reports whether a case belongs to a held incident already.
+// taken reports whether a case belongs to a restored incident already.
 func (c *incidentCase) taken() bool { return c.published.Revision > 0 || !c.under.IsZero() }
 
 // take gives an open incident that was published to the cases of its jobs. A job
@@ -162,7 +162,7 @@ func (c *incidentCase) explained(h *explain.Incident, impact explain.JobImpact, 
 	}
 }
 
-// goOn lets a case carry a held incident under its name and number.
+// goOn lets a case carry a restored incident under its name and number.
 func (c *incidentCase) goOn(h *explain.Incident) {
 	c.published = *h
 	c.incident.ID, c.incident.Opened, c.incident.Reopens, c.incident.SplitFrom = h.ID, h.Opened, h.Reopens, h.SplitFrom
@@ -214,13 +214,13 @@ func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 // await judges a restored case whose job is not degraded by its own past: that past
 // may have formed during the trouble.
 func (e *caseBook) await(c *incidentCase, j *jobs.Job, g telemetry.Time) {
-	switch heard := e.resume(c, j); {
-	case heard == jobs.StillDegraded:
+	switch outcome := e.resume(c, j); {
+	case outcome == jobs.StillDegraded:
 		e.judge(c, j, g)
 		return
 	case j != nil && j.Over():
 		c.ending = endedUnseen
-	case heard == jobs.Recovered:
+	case outcome == jobs.Recovered:
 		c.ending = recoveredUnseen
 	case g.Sub(c.since) >= Horizon && !e.knownStopped(c):
 		c.ending = withoutData

@@ -21,12 +21,14 @@
 //	together: true                    roots that show it alike have it together
 //	family: [slow-receiver, …]        look-alikes, the same list in each of them
 //	prior: -3                         log-odds before any feature; ours are in weights.yaml
-//	witness: true                     one certainly slow step beside it opens an incident:
+//	corroborates: true                one certainly slow step opens an incident with it:
 //	                                  true where that must have ended (or traffic waits
 //	                                  as it did not before), at-once where not
+//	precursor:                        features, while, load, sentence, until: what is a
+//	                                  risk before any job is degraded
 //	doc: …                            what it is
 //	sentence: …                       {root}, {job}, {<measure>} or {<measure>|percent}
-//	features:                            name, measure, none, full, for, against, required, why;
+//	features:                         name, measure, none, full, for, against, required, why;
 //	                                  for and against of ours are in weights.yaml
 //	needs:                            metric, on, would_tell
 //	actions:                          kind, target, text

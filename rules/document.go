@@ -123,7 +123,7 @@ func (p *page) signature(s *explain.Signature) {
 	}
 	p.f("\n")
 	for _, n := range s.Needs {
-		p.f("- needs `%s` of the %s, to tell %s\n", n.Metric, n.On, n.WouldTell)
+		p.f("- needs `%s` of the %s, to distinguish %s\n", n.Metric, n.On, n.WouldTell)
 	}
 	for _, a := range s.Actions {
 		p.f("- **%s** the %s: %s\n", a.Kind, a.Target, a.Text)

@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// readingAt is where the keys of a feature's reading stand; a key that is not
+// readingAt is where the keys of a feature's reading are; a key that is not
 // there has the feature's own place.
 type readingAt struct{ measure, metric, event, of, kind, take, bits, among, bound at }
 

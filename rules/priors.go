@@ -78,9 +78,9 @@ type Learned struct {
 }
 
 const (
-	// patience is how many cases it takes for experience to count as much as what
+	// weightOfPrior is how many cases it takes for experience to count as much as what
 	// the signatures came with.
-	patience = 20.0
+	weightOfPrior = 20.0
 	// farthest is how far experience moves a prior, in log-odds: evidence decides,
 	// however often something has happened.
 	farthest = 1.5
@@ -88,7 +88,7 @@ const (
 
 // Learn moves priors towards how often each signature was right on a site. A
 // signature's share of the faults is that of its cases, mixed with the share
-// that its prior gives it, which counts as patience cases.
+// that its prior gives it, which counts as weightOfPrior cases.
 func Learn(sigs []explain.Signature, cases map[string]int) []Learned {
 	var mass float64
 	n := 0
@@ -104,7 +104,7 @@ func Learn(sigs []explain.Signature, cases map[string]int) []Learned {
 			continue
 		}
 		share := math.Exp(s.Prior) / mass
-		own := (float64(cases[s.Name]) + patience*share) / (float64(n) + patience)
+		own := (float64(cases[s.Name]) + weightOfPrior*share) / (float64(n) + weightOfPrior)
 		move := min(max(math.Log(own/share), -farthest), farthest)
 		out = append(out, Learned{s.Name, cases[s.Name], s.Prior, s.Prior + move})
 	}

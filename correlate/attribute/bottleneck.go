@@ -15,9 +15,9 @@ type Scores struct {
 	LowMFU        *float64 `json:"low_mfu"`
 	MemoryWall    *float64 `json:"memory_wall"`
 	Communication *float64 `json:"communication_overhead"` // exposed
-	// DensityCap is clocks held down by power: caps, lowered limits, brakes.
+	// DensityCap is clocks limited by power: caps, lowered limits, brakes.
 	DensityCap *float64 `json:"density_cap"`
-	Thermal    *float64 `json:"thermal_limit"` // clocks held down by heat
+	Thermal    *float64 `json:"thermal_limit"` // clocks limited by heat
 }
 
 // JobScores are the scores of one job.
@@ -35,7 +35,7 @@ type Bottlenecks struct {
 	Truncated bool           `json:"truncated,omitempty"`
 }
 
-// Bottlenecks reports what held the work back in a window.
+// Bottlenecks reports what limited the work in a window.
 func (u *Usage) Bottlenecks(w Window) Bottlenecks {
 	fleet := u.Tally(w, telemetry.Entity{})
 	out := Bottlenecks{From: w.from, To: w.to, Fleet: fleet.scores(), Jobs: []JobScores{}}

@@ -151,13 +151,13 @@ func (s *splitter) computing(w *Work, compute, reported float64) {
 	if w.MFU < 0 || m.Tensor < 0 || m.DRAM < 0 || !(m.Compute > 0) {
 		return
 	}
-	held := max(0, m.Heat) + max(0, m.Brake) + max(0, m.Clock)
-	rest := max(0, compute-float64(compute*min(1, held))-float64((w.Base+w.Excess)*w.MFU))
+	limited := max(0, m.Heat) + max(0, m.Brake) + max(0, m.Clock)
+	rest := max(0, compute-float64(compute*min(1, limited))-float64((w.Base+w.Excess)*w.MFU))
 	wall := min(rest, float64(w.Base*float64(m.DRAM*(1-min(1, m.Tensor/m.Compute)))))
 	s.take(Memory, wall, reported)
 	if min(m.Heat, m.Brake, m.Clock) >= 0 {
 		s.take(Compute, rest-wall, reported) // else low clocks are in it
-		s.t.Executed = float64(float64((w.Base+w.Redone)*float64(m.Tensor*max(0, 1-held))) * s.gpus)
+		s.t.Executed = float64(float64((w.Base+w.Redone)*float64(m.Tensor*max(0, 1-limited))) * s.gpus)
 		s.t.Needed, s.t.Counted = s.t.Achieved, float64(reported*s.gpus)
 	}
 }

@@ -17,8 +17,8 @@ const (
 	Restarts      Part = iota // starting, failed, restarting or stalled: no step is made, or one that was made before
 	Checkpoint                // writing checkpoints
 	Input                     // waiting for data
-	Heat                      // clocks held down by heat, and all who wait for them
-	Power                     // clocks held down by a brake or a lowered limit, and all who wait for them
+	Heat                      // clocks limited by heat, and all who wait for them
+	Power                     // clocks limited by a brake or a lowered limit, and all who wait for them
 	Stragglers                // waiting for others, for any other reason
 	Communication             // transfers that no computing hides
 	Clock                     // clocks below the top by normal power capping

@@ -28,7 +28,7 @@ func (k Kit) Shuffle(log []telemetry.Record) ([]telemetry.Record, error) {
 				}
 				if first, last := window(segments, h, k.Lateness[schema.Class]); i <= last {
 					// A clock that runs ahead states instants that the ticks
-					// have not reached: such a frame stands where it stood.
+					// have not reached: such a frame stays where it was.
 					first = min(first, i)
 					to = first + random.IntN(last-first+1)
 				}

@@ -74,10 +74,10 @@ func join(segments []segment) []telemetry.Record {
 	return out
 }
 
-// window returns the segments in which a frame may stand and be judged alike:
+// window returns the segments in which a frame may be and be judged alike:
 // from the first whose tick has reached its newest instant to the last before
 // the tick that closes the grid of its oldest. last < first where there is
-// none. A frame that stands after last was late.
+// none. A frame after last was late.
 func window(segments []segment, h telemetry.FrameHeader, lateness telemetry.Duration) (first, last int) {
 	ended := func(t telemetry.Time) int {
 		i, _ := slices.BinarySearchFunc(segments, t, func(s segment, t telemetry.Time) int {

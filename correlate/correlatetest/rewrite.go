@@ -208,7 +208,7 @@ func permute(random *rand.Rand, s *telemetry.Schema) permuted {
 }
 
 // PermuteSchemas writes every schema with its entities and metrics in another
-// order, every frame to match, and lets the schemas that stand together come
+// order, every frame to match, and lets the schemas that are together come
 // in another order.
 func (k Kit) PermuteSchemas(log []telemetry.Record) ([]telemetry.Record, error) {
 	random, known := k.random(5), schemasOf(log)

@@ -23,7 +23,7 @@ type Finding struct {
 	Shape  telemetry.Shape
 	Onset  telemetry.Interval // last good sample, first bad one
 	Ended  telemetry.Time     // zero while it lasts
-	Before float64            // what it was held against
+	Before float64            // what it is compared with
 	Now    float64            // the value that confirmed or ended it
 	Score  float64            // how far beyond its threshold, ≥ 1; at most 100
 }

@@ -149,27 +149,27 @@ func (f *fabricMeasures) dropping(v Values, g *fabric.Group) {
 // without a queue.
 type marking struct {
 	unmarked, perByte, free float64
-	stood, marked           bool // whether the first, and the others, can be known
+	queued, marked          bool // whether the first, and the others, can be known
 }
 
 func (f *fabricMeasures) marking(r *fabric.Readings, g *fabric.Group) marking {
 	var m marking
-	var stood, unmarked, marks, late, free, sent float64
+	var queued, unmarked, marks, late, free, sent float64
 	for _, i := range g.Ends {
 		n := &r.Of[i]
 		rate, ok := f.m.Marks(r, i)
 		if !ok {
 			continue
 		}
-		stood += float64(n.QueuedGrids)
+		queued += float64(n.QueuedGrids)
 		unmarked += float64(float64(n.QueuedGrids) * n.Unmarked)
 		marks += rate
 		late += n.MarkedLate
 		free += n.MarkedFree
 		sent += float64(n.Util * f.m.Ends[i].Speed)
 	}
-	if stood >= 3 {
-		m.unmarked, m.stood = unmarked/stood, true
+	if queued >= 3 {
+		m.unmarked, m.queued = unmarked/queued, true
 	}
 	if sent >= float64(idleLoad*f.speed*float64(len(g.Ends))) && sent > 0 {
 		m.perByte, m.marked = late/sent, true
@@ -201,16 +201,16 @@ func (f *fabricMeasures) marks(v Values, k int, all []markings) {
 			continue
 		}
 		o := &all[s]
-		if o.now.stood {
+		if o.now.queued {
 			unmarked = append(unmarked, o.now.unmarked)
 		}
 		if o.now.marked && o.before.marked {
 			rises = append(rises, rise(o.now.perByte, o.before.perByte))
 		}
 	}
-	if now.stood {
+	if now.queued {
 		usual := 0.0
-		if before.stood {
+		if before.queued {
 			usual = before.unmarked
 		}
 		if len(unmarked) > 0 {
@@ -259,11 +259,11 @@ func rise(now, before float64) float64 { return min((now+leastMarks)/(before+lea
 // silence is the part of a switch's ports that became stale, and the part of its
 // links whose other end reports that the link is down.
 func (f *fabricMeasures) silence(g *fabric.Group) (stopped, down float64) {
-	var heard, gone, told, lost float64
+	var reporting, gone, states, lost float64
 	for _, i := range g.Ends {
 		n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 		if b.Seen > 0 {
-			heard++
+			reporting++
 			grids := float64(f.e.Fabric.Now.Span.To.Sub(f.e.Fabric.Now.Span.From)) / 1e9
 			if n.Seen == 0 && grids >= 3 || float64(n.Ago) > float64(3*max(n.Cadence, 1)) {
 				gone++
@@ -271,16 +271,16 @@ func (f *fabricMeasures) silence(g *fabric.Group) (stopped, down float64) {
 		}
 		if p := f.m.Ends[i].Peer; p >= 0 {
 			if state, ok := f.stateBy(p); ok {
-				told++
+				states++
 				lost += boolValue(state.down)
 			}
 		}
 	}
-	if heard > 0 {
-		stopped = gone / heard
+	if reporting > 0 {
+		stopped = gone / reporting
 	}
-	if told > 0 {
-		down = lost / told
+	if states > 0 {
+		down = lost / states
 	}
 	return stopped, down
 }

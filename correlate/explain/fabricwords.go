@@ -123,7 +123,7 @@ func groupMeasures() []MeasureDoc {
 		{PeersDown, "1", "part of its links whose other end reports that the link is down"},
 		{ShareShift, "1", "by how much the part of the job's traffic that takes it has changed in relation to its median sibling's, wherever a host's NICs or a switch's uplinks share it out, at half of these places or more: 1 is twice or half of what it would be"},
 		{ShareExplained, "1", "explained of the end with the most waiting among its own and their peers; where it carries less than before, among those of its siblings that carry more"},
-		{SiblingsShift, "1", "how far the furthest of its siblings is from their median, over how far it is itself: about 1 where no one stands out"},
+		{SiblingsShift, "1", "how far the furthest of its siblings is from their median, over how far it is itself: about 1 where none is an outlier"},
 		{OneWay, "1", "the largest lopsided of the ports that face the job's nics, either way: high where more is sent to one of them than it sends, or by it"},
 		{OwnShift, "1", "the largest share_shift of a plane of the degraded job; of an end of a link, of a switch too"},
 		{PathDown, "1", "the part of the time that a link between switches on the job's paths was down, the worst of them: what it carried goes over the others"},

@@ -73,7 +73,7 @@ func TestEveryKeyIsThere(t *testing.T) {
 	example, _ := a5(t)
 	want := keysOf(t, example)
 	for name, story := range stories() {
-		in := story(t).tell()
+		in := story(t).written()
 		b, err := json.Marshal(in)
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func TestAnIncidentSurvivesASnapshot(t *testing.T) {
 		t.Errorf("got %+v\nwant %+v", got, in)
 	}
 	for name, story := range stories() {
-		in := story(t).tell()
+		in := story(t).written()
 		if got := again(t, in); !reflect.DeepEqual(got, in) {
 			t.Errorf("%s: got %+v\nwant %+v", name, got, in)
 		}
@@ -226,7 +226,7 @@ func TestAnIncidentSurvivesASnapshot(t *testing.T) {
 func TestAnIncidentWithoutADomainSurvivesASnapshot(t *testing.T) {
 	again(t, &explain.Incident{})
 	s := calm(t)
-	teller := s.teller()
+	teller := s.writer()
 	empty, err := telemetry.NewCatalogue(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -55,14 +55,14 @@ func quietFabric(e *Evidence) (string, bool) {
 	if ports == 0 || max(received, own) > ruledOutShare {
 		return "", false
 	}
-	stopped, stood := "", ""
+	stopped, queued := "", ""
 	if received >= leastPercent {
 		stopped = fmt.Sprintf(" for more than %s of the time", Percent(received))
 	}
 	if own >= leastPercent {
-		stood = fmt.Sprintf(" more than %s", Percent(own))
+		queued = fmt.Sprintf(" more than %s", Percent(own))
 	}
-	return fmt.Sprintf("of %d ports on the job's paths none received pause%s, and none had a queue%s longer than before", ports, stopped, stood), true
+	return fmt.Sprintf("of %d ports on the job's paths none received pause%s, and none had a queue%s longer than before", ports, stopped, queued), true
 }
 
 // leastPercent is the least share that does not round to 0 %.
@@ -81,5 +81,5 @@ func punctual(e *Evidence) (string, bool) {
 	if seen == 0 || worst > 0.05 {
 		return "", false
 	}
-	return fmt.Sprintf("all %d hosts that tell their compute time compute as long as before, within %.1f %%", seen, float64(worst*100)), true
+	return fmt.Sprintf("all %d hosts that report their compute time compute as long as before, within %.1f %%", seen, float64(worst*100)), true
 }

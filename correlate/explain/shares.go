@@ -136,7 +136,7 @@ func (f *fabricMeasures) waitingAt(ends []int) (w waiting) {
 }
 
 // beyond is what a group's share changed by beyond those of its role where that is
-// less: a switch does not stand out where its whole plane has changed.
+// less: a switch is no outlier where its whole plane has changed.
 func beyond(r float64, role []float64) float64 {
 	others := slices.Clone(role)
 	at := slices.Index(others, r)

@@ -47,7 +47,7 @@ func house() []explain.Signature {
 
 // teller knows the hosts by name, and has data of steps, of compute times and of
 // the given series only.
-func (s *site) teller(received ...telemetry.Series) *explain.Writer {
+func (s *site) writer(received ...telemetry.Series) *explain.Writer {
 	return &explain.Writer{
 		Catalogue: telemetry.DefaultCatalogue(),
 		Node: func(e telemetry.Entity) telemetry.Entity {
@@ -65,18 +65,18 @@ func (s *site) teller(received ...telemetry.Series) *explain.Writer {
 	}
 }
 
-func (s *site) tell(received ...telemetry.Series) *explain.Incident {
+func (s *site) written(received ...telemetry.Series) *explain.Incident {
 	in := &explain.Incident{}
 	at := s.e.Unnamed()
 	if len(at.At) == 0 {
 		at.At = []explain.Suspect{{Entity: entity("job:train"), Weight: 1}}
 	}
-	s.teller(received...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
+	s.writer(received...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
 	return in
 }
 
-// told formats an incident for a person to read.
-func told(in *explain.Incident) string {
+// text formats an incident for a person to read.
+func text(in *explain.Incident) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", in.Severity, in.Title)
 	fmt.Fprintf(&b, "root %v, %s (%v), confidence %.3f, onset %s\n", in.Root.Entity, in.Root.Signature, in.Root.Domain, in.Root.Confidence, since(in.Root.Onset))
@@ -95,7 +95,7 @@ func told(in *explain.Incident) string {
 	}
 	b.WriteString("\n")
 	for _, j := range in.Impact.Jobs {
-		fmt.Fprintf(&b, "hurt %v, %s, %s from %s to %s, expected %s, slowdown %s, %.1f GPU-seconds, share %.2f\n", j.Job, j.State, j.Measure,
+		fmt.Fprintf(&b, "degrades %v, %s, %s from %s to %s, expected %s, slowdown %s, %.1f GPU-seconds, share %.2f\n", j.Job, j.State, j.Measure,
 			known(j.Before), known(j.Now), known(j.Expected), known(j.Slowdown), j.GPUSecondsLost, j.Share)
 	}
 	fmt.Fprintf(&b, "on   %v\n", in.Impact.Entities)
@@ -169,7 +169,7 @@ func stories() map[string]func(*testing.T) *site {
 
 func TestIncidentsAreWrittenAsExpected(t *testing.T) {
 	for name, story := range stories() {
-		t.Run(name, func(t *testing.T) { golden(t, "tell/"+name+".txt", told(story(t).tell())) })
+		t.Run(name, func(t *testing.T) { golden(t, "written/"+name+".txt", text(story(t).written())) })
 	}
 }
 
@@ -190,7 +190,7 @@ func TestTheNetworkIsInnocentWhereItIsSeenToBe(t *testing.T) {
 	} {
 		s := slowRank(t)
 		c.with(s)
-		in, got := s.tell(), ""
+		in, got := s.written(), ""
 		for _, r := range in.RuledOut {
 			if r.Domain == telemetry.Network {
 				got = r.Why
@@ -213,7 +213,7 @@ func (s *site) uncounted() {
 // job, each link to the one before.
 func TestTheChainLeadsFromRootToJob(t *testing.T) {
 	for name, story := range stories() {
-		in := story(t).tell()
+		in := story(t).written()
 		last := len(in.Chain) - 1
 		if last < 0 || in.Chain[last].Entity != entity("job:train") {
 			t.Errorf("%s: the chain does not end at the job", name)
@@ -233,7 +233,7 @@ func TestTheChainLeadsFromRootToJob(t *testing.T) {
 
 // A lag is a difference of instants, not of seconds since 1970.
 func TestLagsAreExact(t *testing.T) {
-	in := slowReceiver(t).tell()
+	in := slowReceiver(t).written()
 	last := in.Chain[len(in.Chain)-1]
 	if last.LagSeconds != 3.5 || last.LagUncertainty != 3.5 {
 		t.Errorf("%v s ± %v s from [64, 66] to [66, 71]", last.LagSeconds, last.LagUncertainty)
@@ -246,7 +246,7 @@ func TestARelapseBeganWhenItBegan(t *testing.T) {
 	s := slowReceiver(t)
 	in := &explain.Incident{}
 	describe := func() telemetry.Interval {
-		s.teller().Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), s.e.Unnamed(), 8))
+		s.writer().Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), s.e.Unnamed(), 8))
 		return in.Chain[len(in.Chain)-1].Onset
 	}
 	before, relapse := describe(), *s.e.Degradation
@@ -260,10 +260,10 @@ func TestARelapseBeganWhenItBegan(t *testing.T) {
 func TestAMetricThatWouldDistinguishIsABlindSpotOnlyWithoutData(t *testing.T) {
 	s := slowReceiver(t)
 	want := explain.BlindSpot{Entity: entity("nic:h7/n0"), Metric: "pcie_link_width", Reason: "no data", WouldTell: "slow-receiver from pcie-downgrade"}
-	if got := s.tell().BlindSpots; len(got) != 1 || got[0] != want {
+	if got := s.written().BlindSpots; len(got) != 1 || got[0] != want {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.tell(telemetry.Series{Entity: want.Entity, Metric: want.Metric}).BlindSpots; len(got) != 0 {
+	if got := s.written(telemetry.Series{Entity: want.Entity, Metric: want.Metric}).BlindSpots; len(got) != 0 {
 		t.Errorf("heard of: got %+v", got)
 	}
 }
@@ -272,12 +272,12 @@ func TestAMetricThatWouldDistinguishIsABlindSpotOnlyWithoutData(t *testing.T) {
 // off may have happened in another order.
 func TestAClockThatIsOffIsABlindSpot(t *testing.T) {
 	s := slowReceiver(t)
-	root := s.tell().Chain[0]
+	root := s.written().Chain[0]
 	s.e.ClockOff = func(x telemetry.Series) bool {
 		return x == (telemetry.Series{Entity: root.Entity, Metric: root.Metric})
 	}
 	want := explain.BlindSpot{Entity: root.Entity, Metric: root.Metric, Reason: "its source's clock is off, or its samples travel, by more than a second", WouldTell: "whether it came before the rest or after"}
-	if got := s.tell().BlindSpots; len(got) != 2 || got[1] != want {
+	if got := s.written().BlindSpots; len(got) != 2 || got[1] != want {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -293,7 +293,7 @@ func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 	answers := judge(sigs, explain.Candidates(s.e), entity("job:train"), 8)
 	delete(answers[0].Values, explain.ReverseRatio)
 	in := &explain.Incident{}
-	s.teller().Write(in, s.e, answers)
+	s.writer().Write(in, s.e, answers)
 	_, cause, _ := strings.Cut(in.Title, ": ")
 	want := "slow-receiver at nic h7/n0 fits best, though not all that would show it is seen; " + in.Chain[0].Why + "."
 	if cause != want {
@@ -306,7 +306,7 @@ func TestNoSentenceStatesWhatNobodySaw(t *testing.T) {
 func TestWritingTwiceWritesTheSame(t *testing.T) {
 	for name, story := range stories() {
 		s := story(t)
-		if a, b := told(s.tell()), told(s.tell()); a != b {
+		if a, b := text(s.written()), text(s.written()); a != b {
 			t.Errorf("%s: first\n%s\nthen\n%s", name, a, b)
 		}
 	}
@@ -333,11 +333,11 @@ func TestSeverity(t *testing.T) {
 	} {
 		s := calm(t)
 		s.e.GPUs, s.e.Degradation.State, s.e.Degradation.Expected, s.e.Degradation.Steps, s.e.Degradation.Sum = c.gpus, c.state, 10, 1, c.step
-		if got := s.tell().Severity; got != c.want {
+		if got := s.written().Severity; got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
 	}
-	if got := moreWork(t).tell().Severity; got != explain.SeverityInfo {
+	if got := moreWork(t).written().Severity; got != explain.SeverityInfo {
 		t.Errorf("a change of work is %s", got)
 	}
 }
@@ -355,7 +355,7 @@ func TestATitleNeverSaysZero(t *testing.T) {
 	} {
 		s := calm(t)
 		s.e.Degradation.Expected, s.e.Degradation.Steps, s.e.Degradation.Sum, s.e.Degradation.Lost = 10, 1, c.step, c.lost
-		if got := s.tell().Title; !strings.HasPrefix(got, c.want) {
+		if got := s.written().Title; !strings.HasPrefix(got, c.want) {
 			t.Errorf("a step of %v s: %q, want %q", c.step, got, c.want)
 		}
 	}
@@ -365,7 +365,7 @@ func TestATitleNeverSaysZero(t *testing.T) {
 func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 	s := calm(t)
 	*s.e.Degradation = jobs.Degradation{State: jobs.Failed, Onset: span(1, 2), LastSlow: at(2)}
-	j := s.tell().Impact.Jobs[0]
+	j := s.written().Impact.Jobs[0]
 	if j.Before != nil || j.Expected != nil || j.Now != nil || j.Slowdown != nil {
 		t.Errorf("before %s, expected %s, now %s, slowdown %s", known(j.Before), known(j.Expected), known(j.Now), known(j.Slowdown))
 	}
@@ -376,7 +376,7 @@ func TestWhatIsNotKnownOfAJobIsNull(t *testing.T) {
 func TestHugeNumbersStayHuge(t *testing.T) {
 	s := calm(t)
 	s.e.Degradation.Expected, s.e.Degradation.Steps, s.e.Degradation.Sum = 1e-9, 1, 1e6
-	if got := *s.tell().Impact.Jobs[0].Slowdown; got < 0.9e15 {
+	if got := *s.written().Impact.Jobs[0].Slowdown; got < 0.9e15 {
 		t.Errorf("slowdown %v", got)
 	}
 }

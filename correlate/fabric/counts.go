@@ -173,15 +173,15 @@ func (m *mean) add(x float64) {
 func (m *mean) value() float64 { return m.sum / float64(max(1, m.n)) }
 
 // mark notes the marks of a grid with a queue, or without.
-func (r *Reading) mark(c *cell, stood bool) {
+func (r *Reading) mark(c *cell, queued bool) {
 	r.Marks += c.marked
 	switch {
-	case stood && c.pauseReceived < 1-free:
+	case queued && c.pauseReceived < 1-free:
 		r.QueuedGrids++
 		if c.marked <= 0 {
 			r.Unmarked++
 		}
-	case !stood:
+	case !queued:
 		r.MarkedFree += c.marked
 	}
 }

@@ -92,22 +92,22 @@ func (r *Readings) load(before *Readings, ends []int) ([]float64, telemetry.Time
 	n := int(r.Span.To.Sub(before.Span.From) / grid)
 	first := r.Span.To.Add(-telemetry.Duration(n-1) * grid)
 	total := make([]float64, max(n, 0))
-	var held []float64
+	var values []float64
 	skip := 0
 	for _, i := range ends {
 		slot := r.Map.Ends[i].slots[txBytes]
 		if slot < 0 {
 			continue
 		}
-		held = r.history.Held(held[:0], slot, first, n)
+		values = r.history.Held(values[:0], slot, first, n)
 		last, known := 0.0, 0
-		for known < len(held) && held[known] != held[known] {
+		for known < len(values) && values[known] != values[known] {
 			known++
 		}
 		skip = max(skip, known)
-		for k := known; k < len(held); k++ {
-			if held[k] == held[k] {
-				last = held[k]
+		for k := known; k < len(values); k++ {
+			if values[k] == values[k] {
+				last = values[k]
 			}
 			total[k] += last
 		}

@@ -29,11 +29,11 @@ type blocks struct {
 	accumulated []float64 // since the sum was last zero
 	total       float64   // of the block in progress
 	n           int
-	slow        bool // those held are
+	slow        bool // the pending ones are
 	fresh       bool // one was added since corroborating evidence was sought
 }
 
-// add takes a step of x seconds, and reports whether the blocks held are slow with it.
+// add takes a step of x seconds, and reports whether the pending blocks are slow with it.
 func (b *blocks) add(x float64) bool {
 	b.total, b.n = b.total+x, b.n+1
 	if b.n < blockSteps {
@@ -55,7 +55,7 @@ func (b *blocks) add(x float64) bool {
 	return b.slow
 }
 
-// release makes those held usual ones.
+// release makes the pending blocks usual ones.
 func (b *blocks) release() {
 	for _, m := range b.accumulated {
 		b.past.add(m)
@@ -63,7 +63,7 @@ func (b *blocks) release() {
 	b.restart()
 }
 
-// restart forgets the blocks held, and the one in progress.
+// restart forgets the pending blocks, and the one in progress.
 func (b *blocks) restart() {
 	b.sum, b.accumulated, b.total, b.n, b.slow, b.fresh = 0, b.accumulated[:0], 0, 0, false, false
 }
@@ -91,14 +91,14 @@ func (b *blocks) snapshot(c *snapshot.Codec) {
 	c.Bool(&b.fresh)
 }
 
-// suspectBlocks makes the steps of the blocks held the suspects, which were taken
+// suspectBlocks makes the steps of the pending blocks the suspects, which were taken
 // for usual one by one.
 func (j *Job) suspectBlocks() {
 	j.suspects = j.inBlocks()
 	j.past.forget(len(j.suspects))
 }
 
-// inBlocks are the steps of the blocks held.
+// inBlocks are the steps of the pending blocks.
 func (j *Job) inBlocks() (out []pending) {
 	n := min(len(j.blocks.accumulated)*blockSteps+j.blocks.n, len(j.Recent))
 	for i, s := range j.Recent[len(j.Recent)-n:] {
@@ -107,7 +107,7 @@ func (j *Job) inBlocks() (out []pending) {
 	return out
 }
 
-// blocksDegraded is the degradation that shows in the blocks held.
+// blocksDegraded is the degradation that shows in the pending blocks.
 func (j *Job) blocksDegraded(g telemetry.Time, u usual) *Degradation {
 	h, steps := j.suspected(g, u), j.inBlocks()
 	slow, usual := mean(j.blocks.accumulated), j.blocks.past.usual()

@@ -39,7 +39,7 @@ type Degradation struct {
 	Opened   telemetry.Time     // the grid that opened it
 	Before   float64            // median of the last 20 usual steps
 	Expected float64            // mean of the usual steps: the step without this trouble
-	Usual    float64            // median usual step, the unit of patience
+	Usual    float64            // median usual step, the unit of timeouts
 	Steps    int
 	Sum      float64
 	LastSlow telemetry.Time // end of the last slow step

@@ -113,7 +113,7 @@ func (j *Job) spend(at telemetry.Time) {
 
 // apart reports whether the checkpoint whose beginning and end were reported is
 // between the steps of a report of x seconds a step: they do not fill the time
-// since the report before. Such steps held nothing else, and are judged like any
+// since the report before. Such steps contain nothing else, and are judged like any
 // others; where each step is reported by itself, little is known of the first after
 // a checkpoint.
 func (j *Job) apart(at telemetry.Time, x float64) bool {

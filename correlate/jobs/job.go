@@ -193,7 +193,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 			j.Degradation.Overdue = 0
 		}
 		j.Steps++
-		return // the step held a checkpoint or an evaluation: it is neither slow nor usual
+		return // the step contained a checkpoint or an evaluation: it is neither slow nor usual
 	}
 	clear = j.adapt(at, x) && clear
 	n, first := 1, false

@@ -62,7 +62,7 @@ func (s *saver) record(step uint64, took float64, keep bool) {
 // wroteIn files the checkpoint that was written in the report of x seconds a step that
 // ends at at: one of which another time was reported ended within its steps, and is
 // divided among them, or between them, and is none of what they hold. One that ended
-// with the report is what each of its steps held, or ended with the last of them:
+// with the report is what each of its steps contained, or ended with the last of them:
 // whichever explains their length better.
 func (j *Job) wroteIn(at telemetry.Time, x float64) {
 	switch s := &j.saving; {
@@ -243,13 +243,13 @@ func (j *Job) savedApart(at telemetry.Time, x float64) bool {
 // job has always done now and then, in seconds: that is not lost; what is left may
 // be slow. The best measure of it is what the job itself reports of a checkpoint.
 func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
-	told := j.saving.End == at
+	reported := j.saving.End == at
 	switch {
-	case told && (j.saves.turn() == 1 || j.savedApart(at, x)):
+	case reported && (j.saves.turn() == 1 || j.savedApart(at, x)):
 		return 0 // each step holds one: it is part of the usual; or none does
-	case told && j.grew(at) > 0:
+	case reported && j.grew(at) > 0:
 		return j.saves.usual.before()
-	case told && len(j.saves.usual.lengths) > 0:
+	case reported && len(j.saves.usual.lengths) > 0:
 		return j.saving.Seconds
 	case j.apart(at, x):
 		return 0
@@ -261,9 +261,9 @@ func (j *Job) savedUsually(u usual, at telemetry.Time, x float64) float64 {
 		return extra
 	case j.savedAt != 0 && len(j.announced.now().lengths) > 0:
 		return j.announced.now().before()
-	case told && len(j.longs) > 0:
+	case reported && len(j.longs) > 0:
 		return min(j.saving.Seconds, float64(patternWidth*j.longs.typical()))
-	case told:
+	case reported:
 		return j.saving.Seconds
 	}
 	return 0

@@ -155,9 +155,9 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 		return None
 	}
 	from := s.from
-	heard := s.counts != [5]int{}
+	counted := s.counts != [5]int{}
 	now := s.mean(g)
-	if !heard {
+	if !counted {
 		return None // blind, not stalled
 	}
 	if h := j.Degradation; h != nil && h.Since != 0 {

@@ -9,13 +9,13 @@ import (
 )
 
 // A change of the work is no fault: where a step takes longer because it holds more
-// tokens, and every step held as many as the others before, what is usual is scaled
+// tokens, and every step had as many as the others before, what is usual is scaled
 // with the work. By how much is seen in the first steps that hold as many: a part
 // of a step takes its time whatever it holds, and how large that part is is not
 // reported.
 
 const (
-	// workSteps must have held equally many tokens, within workSpread of their
+	// workSteps must have had equally many tokens, within workSpread of their
 	// median, for the number to be known, but for workOutliers: in one report some steps
 	// may be of the old work and some of the new.
 	workSteps, workSpread, workOutliers = 8, 0.002, 1
@@ -48,7 +48,7 @@ func (b *Book) ObserveTokens(job telemetry.Entity, end telemetry.Time, perSecond
 	}
 }
 
-// usual is the number of tokens that the last steps held; false where they differ
+// usual is the number of tokens that the last steps had; false where they differ
 // or were not reported.
 func (w *work) usual() (float64, bool) {
 	if len(w.recent) < workSteps {
@@ -75,7 +75,7 @@ func (w *work) tokens(at telemetry.Time, x float64) float64 {
 
 func (w *work) add(tokens float64) { w.recent = appendLast(w.recent, tokens, workSteps) }
 
-// adapt scales what is usual if the step of x seconds that ended at at held another
+// adapt scales what is usual if the step of x seconds that ended at at had another
 // number of tokens than those before and took its time for that, and completes it
 // while such a change is new. It reports whether the step can be judged: one that
 // holds another number and did not take its time for that proves nothing.

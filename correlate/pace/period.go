@@ -20,7 +20,7 @@ const (
 // LeastSteps repetitions. It takes time in the square of x's length.
 //
 // The autocorrelation has a peak at the period and at its multiples. The first
-// that stands out gives the period to a sample; all multiples together give it to
+// that is prominent gives the period to a sample; all multiples together give it to
 // a fraction of one.
 func Period(x []float64) (float64, bool) {
 	most := len(x) / LeastSteps
@@ -67,7 +67,7 @@ func autocorrelation(x []float64, most int) []float64 {
 	return out
 }
 
-// first returns the shortest lag, up to most, whose peak stands out and is
+// first returns the shortest lag, up to most, whose peak is prominent and is
 // about as high as the highest; 0 if none does.
 func first(a []float64, most int) int {
 	best := 0.0

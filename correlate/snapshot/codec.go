@@ -148,7 +148,7 @@ func (c *Codec) Bool(x *bool) {
 	*x = u == 1
 }
 
-// Tag codes a fixed word. A reader that finds another one fails: it stands
+// Tag codes a fixed word. A reader that finds another one fails: it is
 // before a part's fields so that a slip is found where it happens.
 func (c *Codec) Tag(tag string) {
 	if c.writing {

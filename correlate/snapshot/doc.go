@@ -4,7 +4,7 @@
 // is written and what is restored cannot drift apart.
 //
 // It owns the layout of a snapshot's bytes (little endian, counts before
-// lists, no names). It never trusts what it reads: a count is held against the
+// lists, no names). It never trusts what it reads: a count is compared with the
 // bytes that are left before anything is allocated, and the first error stops
 // everything after it. It does not depend on the parts.
 package snapshot

@@ -20,11 +20,11 @@ type saved struct{ n, grids int }
 func usualSaves(src Source, job telemetry.Entity, during Span) (out saved) {
 	series := telemetry.Series{Entity: job, Metric: metricSaves}
 	none := func(v float64) bool { return v <= 0 }
-	told := slices.DeleteFunc(src.Steps.Last(series, during.From.Add(src.Grid), usualSteps), none)
-	if len(told) == 0 {
+	reported := slices.DeleteFunc(src.Steps.Last(series, during.From.Add(src.Grid), usualSteps), none)
+	if len(reported) == 0 {
 		return out
 	}
-	most := float64(saveGrown * stats.Median(told))
+	most := float64(saveGrown * stats.Median(reported))
 	out.grids = int(most*1e9)/int(src.Grid) + 1
 	for _, v := range src.Steps.Values(series, during.From.Add(src.Grid), during.To.Add(src.Grid)) {
 		if v > 0 && v <= most {

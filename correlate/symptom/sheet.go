@@ -162,8 +162,8 @@ func (r *reader) read(i int) (Stat, bool) {
 		return Stat{}, false
 	}
 	slot := r.src.History.Chosen(int(r.slots[i]))
-	last, heard := r.src.History.Last(slot)
-	if !heard {
+	last, reported := r.src.History.Last(slot)
+	if !reported {
 		return Stat{}, false
 	}
 	until, _ := r.src.History.ClosedOf(slot) // a source that waits for long is known later to be receiving

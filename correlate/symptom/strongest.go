@@ -216,7 +216,7 @@ func (f *Contrast) quietPower() (string, bool) {
 func (f *Contrast) quietCooling() (string, bool) {
 	heat := f.plan.find(telemetry.GPU, metricHeat, 0)
 	_, warmed, n := f.reach(f.survey.gpus, heat, explain.TakeShift)
-	_, slowed, told := f.reach(f.survey.gpus, f.plan.find(telemetry.GPU, metricReasons, reasonHeat), explain.TakeBits)
+	_, slowed, reporting := f.reach(f.survey.gpus, f.plan.find(telemetry.GPU, metricReasons, reasonHeat), explain.TakeBits)
 	var loops []int32
 	for i, e := range f.survey.all {
 		if e.Kind == telemetry.Loop && f.survey.used[i] {
@@ -224,13 +224,13 @@ func (f *Contrast) quietCooling() (string, bool) {
 		}
 	}
 	least, _, flows := f.reach(loops, f.plan.find(telemetry.Loop, metricFlow, 0), explain.TakeRatio)
-	if n == 0 || warmed > quietWarming || told > 0 && slowed > quietBits || flows > 0 && least < 1-quietPart {
+	if n == 0 || warmed > quietWarming || reporting > 0 && slowed > quietBits || flows > 0 && least < 1-quietPart {
 		return "", false
 	}
 	_, now, _ := f.reach(f.survey.gpus, heat, explain.TakeNow)
 	_, before, _ := f.reach(f.survey.gpus, heat, explain.TakeBefore)
 	out := fmt.Sprintf("the hottest of %d GPUs is at %.0f °C, was at %.0f", n, now, before)
-	if told > 0 {
+	if reporting > 0 {
 		out += "; none is slowed by heat"
 	}
 	switch {

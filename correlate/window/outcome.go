@@ -64,7 +64,7 @@ const (
 	Gapped              // a sample in this grid after more than three cadences without: a rate is the mean over the gap, not to be judged
 	First               // the first sample of a counter: no rate yet, NaN
 	Reset               // the counter began anew in this grid: no rate, NaN
-	Stuck               // the counter stands at its maximum and counts no more: NaN
+	Stuck               // the counter is at its maximum and counts no more: NaN
 )
 
 var flagNames = [...]string{"missing", "fresh", "held", "gapped", "first", "reset", "stuck"}

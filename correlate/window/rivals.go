@@ -34,7 +34,7 @@ func (w *Window) oppose(old *block, oldEntity int32, b *block, entity int32) {
 		r := w.rivalOf[was]
 		if r == nil {
 			r = &rival{series: w.Series(int(was)), chosen: -1}
-			if _, heard := w.Last(int(was)); heard {
+			if _, reported := w.Last(int(was)); reported {
 				r.chosen = 0
 			}
 			w.enlist(r, was)

@@ -39,23 +39,23 @@ func (w *Window) Held(dst []float64, slot int, first telemetry.Time, n int) []fl
 	if r.column.op != opCounter {
 		back = int64(b.source.staleAfter(r.column, w.cfg.Grid) / w.cfg.Grid)
 	}
-	held, left := math.NaN(), int64(0) // a value, and for how many grids it holds
+	value, left := math.NaN(), int64(0) // and for how many grids it is valid
 	t := b.past.track(r.ev+i-r.off, max(c-back, oldest))
 	for k := max(c-back, oldest); k < min(c, newest+1); k++ {
 		if v := t.next(); v == v {
-			held, left = float64(v), back+1
+			value, left = float64(v), back+1
 		}
 		left--
 	}
 	dst = blank(dst, min(oldest, end)-c)
 	for range min(end-1, newest) - max(c, oldest) + 1 {
 		if v := t.next(); v == v {
-			held, left = float64(v), back+1
+			value, left = float64(v), back+1
 		}
 		if left--; left < 0 {
-			held = math.NaN()
+			value = math.NaN()
 		}
-		dst = append(dst, held)
+		dst = append(dst, value)
 	}
 	return blank(dst, end-max(c, newest+1))
 }

@@ -9,7 +9,7 @@ import (
 
 // Options say how weights are fitted.
 type Options struct {
-	// Ridge is how strongly weights are held to those there were before, in nats
+	// Ridge is how strongly weights are kept near those there were before, in nats
 	// per squared log-odds.
 	Ridge float64
 	// Rounds of gradient descent.

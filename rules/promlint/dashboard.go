@@ -98,11 +98,11 @@ func (d *dashboard) all() (out []panel) {
 
 // Dashboard reports what is wrong with a dashboard.
 func Dashboard(v *Vocabulary, f File) (problems rules.Problems) {
-	tell := func(s rules.Severity, what, text string) {
+	note := func(s rules.Severity, what, text string) {
 		line := 1 + bytes.Count(f.Text[:max(0, bytes.Index(f.Text, []byte(what)))], []byte("\n"))
 		problems = append(problems, rules.Problem{File: f.Name, Line: line, Column: 1, Severity: s, Text: text})
 	}
-	say := func(what, format string, args ...any) { tell(rules.Error, what, fmt.Sprintf(format, args...)) }
+	say := func(what, format string, args ...any) { note(rules.Error, what, fmt.Sprintf(format, args...)) }
 	d, err := decode(f)
 	if err != nil {
 		return rules.Problems{{File: f.Name, Severity: rules.Error, Text: err.Error()}}
@@ -110,7 +110,7 @@ func Dashboard(v *Vocabulary, f File) (problems rules.Problems) {
 	if d.UID == "" || d.Title == "" {
 		say("", "a dashboard without uid or title cannot be linked to")
 	}
-	c := &dashboardCheck{vocabulary: v, say: say, doubt: func(what, text string) { tell(rules.Warning, what, text) }}
+	c := &dashboardCheck{vocabulary: v, say: say, doubt: func(what, text string) { note(rules.Warning, what, text) }}
 	for _, x := range d.Templating.List {
 		c.variable(&x)
 	}

@@ -26,7 +26,7 @@ type File struct {
 	Text []byte
 }
 
-// rule is a rule and where it stands.
+// rule is a rule and where it is.
 type rule struct {
 	rulefmt.Rule
 	file         string
@@ -122,7 +122,7 @@ func located(file string, err error) rules.Problem {
 	return p
 }
 
-// places are where the rules of a document stand, in order.
+// places are where the rules of a document are, in order.
 func places(text []byte) (out []*yaml.Node) {
 	var doc struct {
 		Groups []struct {

@@ -20,7 +20,7 @@ func (b *bench) alerts(c *alertCase) []string {
 	var want, got []string
 	for _, a := range c.Alerts {
 		l := labels.NewBuilder(labels.FromMap(a.Labels)).Set(labels.AlertName, c.Name).Labels()
-		want = append(want, told(l, labels.FromMap(a.Annotations)))
+		want = append(want, text(l, labels.FromMap(a.Annotations)))
 	}
 	for _, g := range b.groups {
 		for _, r := range g.Rules() {
@@ -30,7 +30,7 @@ func (b *bench) alerts(c *alertCase) []string {
 			}
 			for _, x := range a.ActiveAlerts() {
 				if x.State == rules.StateFiring {
-					got = append(got, told(x.Labels, x.Annotations))
+					got = append(got, text(x.Labels, x.Annotations))
 				}
 			}
 		}
@@ -43,7 +43,7 @@ func (b *bench) alerts(c *alertCase) []string {
 	return []string{fmt.Sprintf("alert %s at %s:%s", c.Name, model.Duration(c.At), difference(want, got))}
 }
 
-func told(l, annotations labels.Labels) string { return l.String() + " " + annotations.String() }
+func text(l, annotations labels.Labels) string { return l.String() + " " + annotations.String() }
 
 // difference shows what was wanted beside what came.
 func difference(want, got []string) string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A line may hold several: {0..7} and {a,b} stand for each of theirs, every
+// A line may have several: {0..7} and {a,b} mean each of theirs, every
 // choice with every other, the leftmost slowest. {i=0..7} names the choice, and
 // {i}, {i+4}, {i-1}, {i/4}, {i%4} take it again.
 
@@ -16,7 +16,7 @@ type choice struct {
 	values []string
 }
 
-// piece is a part of a line: words as they stand, a choice, or a name that was
+// piece is a part of a line: words as they are, a choice, or a name that was
 // chosen before.
 type piece struct {
 	text   string
@@ -25,7 +25,7 @@ type piece struct {
 	by     int64
 }
 
-// expand returns the lines that a line stands for, at most limit.
+// expand returns the lines that a line means, at most limit.
 func expand(line string, limit int) ([]string, error) {
 	if !strings.ContainsAny(line, "{}") {
 		return []string{line}, nil
@@ -37,7 +37,7 @@ func expand(line string, limit int) ([]string, error) {
 	total := 1
 	for _, c := range choices {
 		if total *= len(c.values); total > limit {
-			return nil, fmt.Errorf("the braces stand for more than %d lines", limit)
+			return nil, fmt.Errorf("the braces mean more than %d lines", limit)
 		}
 	}
 	lines := make([]string, 0, total)
@@ -81,7 +81,7 @@ func cut(line string) (pieces []piece, choices []choice, err error) {
 	}
 }
 
-// brace reads what stands between braces.
+// brace reads what is between braces.
 func brace(inner string, choices *[]choice) (piece, error) {
 	name, list, named := strings.Cut(inner, "=")
 	if !named {

@@ -39,7 +39,7 @@ func (p *parser) load(line int, w []string) {
 	l.every = every
 	switch {
 	case l.metric != nil && l.metric.PerStep:
-		p.fail(line, "%s stands for a job's step: it belongs into the section steps", l.series.Metric)
+		p.fail(line, "%s is of a job's step: it belongs into the section steps", l.series.Metric)
 	case !l.clock.IsZero():
 		p.fail(line, "of=: only a step has a job's clock")
 	default:
@@ -62,7 +62,7 @@ func (p *parser) step(line int, w []string) {
 	case l == nil:
 		return
 	case l.metric == nil || !l.metric.PerStep:
-		p.fail(line, "%s does not stand for a job's step: it belongs into the section load", l.series.Metric)
+		p.fail(line, "%s is not of a job's step: it belongs into the section load", l.series.Metric)
 		return
 	case l.clock.IsZero() && l.series.Metric != jobStep && l.series.Metric != rankStep:
 		l.clock = l.series.Entity
@@ -121,7 +121,7 @@ func (p *parser) series(line int, w []string, but bool) *load {
 }
 
 // keep appends a series, or puts it in the place of the one it replaces. A
-// series stands in one section only, so the list is the same.
+// series is in one section only, so the list is the same.
 func (p *parser) keep(ls *[]*load, l *load) {
 	if old := p.seen[l.series]; old != nil {
 		*old = *l

@@ -22,7 +22,7 @@ const (
 // Scenario is a parsed story. Use Parse.
 type Scenario struct {
 	Name    string // as given to Parse: the file's name
-	Comment string // what stands before the first section
+	Comment string // what comes before the first section
 	Site    telemetry.SiteConfig
 	Start   telemetry.Time // of the story; times in the file count from here
 	Length  telemetry.Duration

@@ -379,7 +379,7 @@ func TestWhatIsWrongIsNamedByLine(t *testing.T) {
 		"class=slow":                           {"class=lazy", `13: class: "lazy": want prompt`},
 		"5s switch:leaf0     inlet_celsius":    {"1s nic:h0/nic0 port_rx_bytes_total", "13: nic:h0/nic0 port_rx_bytes_total is stated in line 12 too"},
 		"20x*":                                 {"2o", `13: switch:leaf0 inlet_celsius: "2o": want a number`},
-		"job:train           job_step_seconds": {"job:train port_rx_bytes_total", "15: port_rx_bytes_total does not stand for a job's step"},
+		"job:train           job_step_seconds": {"job:train port_rx_bytes_total", "15: port_rx_bytes_total is not of a job's step"},
 		"rank:train/":                          {"rank:other/", "16: rank:other/0 rank_compute_seconds: no steps of job:other"},
 		"12s link_down":                        {"soon link_down", `18: time "soon"`},
 		"incident opened":                      {"incident closed", "20: want: incident opened or incident resolved"},

@@ -197,7 +197,7 @@ func finite(s string) (float64, error) {
 	return v, nil
 }
 
-// length returns how many samples terms stand for, and whether that is all:
+// length returns how many samples terms make, and whether that is all:
 // with "x*" it is not.
 func length(terms []term) (n int, exact bool) {
 	exact = true
@@ -235,7 +235,7 @@ type values struct {
 	stack []frame
 }
 
-// frame is where one level of brackets stands.
+// frame is where one level of brackets is.
 type frame struct {
 	terms []term
 	i     int // the term

@@ -279,7 +279,7 @@ func numberOf(in *explain.Incident, key string) float64 {
 }
 
 // Check compares what was wanted with what came: every revision that was
-// published, in order. Each incident is judged by its last revision and stands
+// published, in order. Each incident is judged by its last revision and counts
 // for one want at most; merged ones are left out.
 func (s *Scenario) Check(published []explain.Incident) []Mismatch {
 	came := last(published)
