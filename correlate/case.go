@@ -402,18 +402,18 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	ends := 0
 	now := fabric.Span{From: last, To: g}
 	then := e.upTo(last, g, baselineGrids)
-	received := fabric.Span{From: g.Add(-receivingGrids * e.cfg.Grid), To: g}
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
 			ends++
-			// One that is stale, with its host, carries nothing for all that
-			// is known: what it sent before that is no mean of the step.
-			if _, ok := m.Sent(e.window, e.cfg.Grid, received, i); !ok {
-				continue
-			}
+			// What one that is stale, with its host, sent before that is no mean of
+			// the step; but one whose link is down is known to send nothing.
+			_, ok := m.Sent(e.window, e.cfg.Grid, e.receiving(m.SentBy(i), g), i)
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
 			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
-			if okA && okB {
+			if e.linkDown(m, i) {
+				a, ok, okA = 0, true, true
+			}
+			if ok && okA && okB {
 				seen = append(seen, i)
 				since += a
 				before += b
@@ -431,6 +431,30 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	// Bytes per second before, times the usual step, are a step's bytes.
 	age := float64(g-last) / 1e9
 	return until, until > 0 && since*age > before*usual*1.7
+}
+
+// receiving is the span up to g in which a slot that is not stale has a sample.
+func (e *activity) receiving(slot int, g telemetry.Time) fabric.Span {
+	last := receivingGrids * e.cfg.Grid
+	if slot >= 0 {
+		last = max(last, e.window.Wait(slot)+e.cfg.Grid)
+	}
+	return fabric.Span{From: g.Add(-last), To: g}
+}
+
+// linkDown reports whether one of the ends of a link states that it is down.
+func (e *activity) linkDown(m *fabric.Map, i int) bool {
+	for _, end := range []int{i, m.Ends[i].Peer} {
+		if end < 0 {
+			continue
+		}
+		if slot, ok := e.window.Slot(telemetry.Series{Entity: m.Ends[end].Entity, Metric: metricUp}); ok {
+			if v, _ := e.window.Value(slot); v == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lastSent is the last instant of a span at which links carried at least so many

@@ -238,8 +238,15 @@ func (m *Map) QueuedBy(i int) int {
 	return m.Ends[i].first(queueBytes, queuePeak, markedPackets, waitSeconds, waitTicks, receivedSeconds, receivedFrames)
 }
 
-// SentBy returns the slot of the bytes that end i sends; -1 where none does.
-func (m *Map) SentBy(i int) int { return m.Ends[i].slots[txBytes] }
+// SentBy returns the slot of the bytes that end i sends, or that the other end of its link
+// receives; -1 where none does.
+func (m *Map) SentBy(i int) int {
+	end := &m.Ends[i]
+	if slot := end.slots[txBytes]; slot >= 0 || end.Peer < 0 {
+		return slot
+	}
+	return m.Ends[end.Peer].slots[rxBytes]
+}
 
 // CountedBy returns the slots of the counts given, at the ends given and at their
 // peers, each once.

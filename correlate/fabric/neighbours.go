@@ -25,7 +25,7 @@ func Sent(now, before *Readings, nodes []telemetry.Entity, speed float64) float6
 // Sent returns the mean bytes per second that end i sends over a span, and
 // false where it is not seen in it.
 func (m *Map) Sent(h History, grid telemetry.Duration, s Span, i int) (float64, bool) {
-	slot := m.Ends[i].slots[txBytes]
+	slot := m.SentBy(i)
 	if slot < 0 {
 		return 0, false
 	}
