@@ -256,8 +256,13 @@ const leastMarks = 1e-12
 
 func rise(now, before float64) float64 { return min((now+leastMarks)/(before+leastMarks), ratioCap) }
 
+// mostlyDown is the part of a degradation up to which a link was up for it to be counted as
+// down, though it is back: the end of a fault is no evidence against it.
+const mostlyDown = 0.5
+
 // silence is the part of a switch's ports that became stale, and the part of its
-// links whose other end reports that the link is down.
+// links whose other end reports that the link is down, or was for most of the
+// degradation.
 func (f *fabricMeasures) silence(g *fabric.Group) (stopped, down float64) {
 	var reporting, gone, states, lost float64
 	for _, i := range g.Ends {
@@ -272,7 +277,7 @@ func (f *fabricMeasures) silence(g *fabric.Group) (stopped, down float64) {
 		if p := f.m.Ends[i].Peer; p >= 0 {
 			if state, ok := f.stateBy(p); ok {
 				states++
-				lost += boolValue(state.down)
+				lost += boolValue(state.down || state.up < mostlyDown)
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func groupMeasures() []MeasureDoc {
 		{MarksFree, "1", "part of its marks that fell in time in which the port had no queue"},
 		{MarksAlike, "1", "part of its loaded ports that mark three times as many packets per byte as before, or a third, as the switch does"},
 		{StoppedReporting, "1", "part of its ports that reported before and do not any more"},
-		{PeersDown, "1", "part of its links whose other end reports that the link is down"},
+		{PeersDown, "1", "part of its links whose other end reports that the link is down, or was for more than half of the degradation"},
 		{ShareShift, "1", "by how much the part of the job's traffic that takes it has changed in relation to its median sibling's, wherever a host's NICs or a switch's uplinks share it out, at half of these places or more: 1 is twice or half of what it would be"},
 		{ShareExplained, "1", "explained of the end with the most waiting among its own and their peers; where it carries less than before, among those of its siblings that carry more"},
 		{SiblingsShift, "1", "how far the furthest of its siblings is from their median, over how far it is itself: about 1 where none is an outlier"},
