@@ -404,20 +404,21 @@ func (e *caseBook) publish(lead *incidentCase, g telemetry.Time) {
 
 // ranksBefore reports whether c rather than o describes the incident of which both
 // are members: the one whose cause is more certain, then the one that loses more.
-func (c *incidentCase) ranksBefore(o *incidentCase) bool {
-	if mine, theirs := c.knows(), o.knows(); mine != theirs {
+func (e *caseBook) ranksBefore(c, o *incidentCase) bool {
+	if mine, theirs := e.knows(c), e.knows(o); mine != theirs {
 		return mine > theirs
 	}
 	return c.impact.GPUSecondsLost > o.impact.GPUSecondsLost
 }
 
-// knows is 0 for a case that is sure of no root, 1 where the root is its own job,
-// and 2 where it is another entity: a job that floods the links or fills the
-// storage is slower for it, and shows less of it than those that share them.
-func (c *incidentCase) knows() int {
+// knows is 0 for a case that is sure of no root, or of nothing but that its work has
+// changed, which explains no other job, 1 where the root is its own job, and 2 where it
+// is another entity: a job that floods the links or fills the storage is slower for it,
+// and shows less of it than those that share them.
+func (e *caseBook) knows(c *incidentCase) int {
 	r := &c.incident.Root
 	switch {
-	case r.Signature == explain.Unknown || r.Confidence < sure:
+	case r.Signature == explain.Unknown || r.Confidence < sure || e.expects(&c.incident) == explain.ExpectBenign:
 		return 0
 	case r.Entity == c.job:
 		return 1
@@ -431,7 +432,7 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	all := e.members(lead)
 	speaker := lead
 	for _, m := range all {
-		if m.ranksBefore(speaker) {
+		if e.ranksBefore(m, speaker) {
 			speaker = m
 		}
 	}

@@ -114,23 +114,30 @@ func TestACaseDoesNotSplitForTheRootOfItsIncident(t *testing.T) {
 	}
 }
 
-// TestWhoKnowsOnlyItselfDoesNotSpeakForOthers: of two jobs on a slow storage the
-// larger one may take its checkpoints for its own trouble.
-func TestWhoKnowsOnlyItselfDoesNotSpeakForOthers(t *testing.T) {
+// TestWhichJobDescribesAnIncident: of two jobs on a slow storage the larger one may take
+// its checkpoints for its own trouble, and of two on one fabric the smaller one its
+// recovery for a change of its work.
+func TestWhichJobDescribesAnIncident(t *testing.T) {
+	e := assemble(Config{Signatures: []explain.Signature{{Name: "checkpoint-stall", Expect: explain.ExpectIncident}, {Name: "workload-change", Expect: explain.ExpectBenign}}})
 	large, small := settledCase(), settledCase()
 	large.job, large.impact.GPUSecondsLost = telemetry.Entity{Kind: telemetry.Job, Name: "a"}, 1000
 	small.job, small.impact.GPUSecondsLost = telemetry.Entity{Kind: telemetry.Job, Name: "b"}, 10
-	if !large.ranksBefore(small) || small.ranksBefore(large) {
-		t.Error("of two that know the root the one that loses less speaks")
+	describes := func(what string, c, o *incidentCase) {
+		t.Helper()
+		if !e.incidents.ranksBefore(c, o) || e.incidents.ranksBefore(o, c) {
+			t.Error(what)
+		}
 	}
+	describes("of two that know the root, not the one that loses more", large, small)
+	known := large.incident.Root
 	large.incident.Root = explain.Root{Entity: large.job, Signature: "checkpoint-stall", Confidence: 0.99}
-	if large.ranksBefore(small) || !small.ranksBefore(large) {
-		t.Error("who knows only itself speaks")
-	}
+	describes("one that knows only itself", small, large)
 	small.incident.Root.Confidence = 0.3
-	if !large.ranksBefore(small) {
-		t.Error("who is sure of nothing speaks")
-	}
+	describes("one that is sure of nothing", large, small)
+	large.incident.Root = known
+	large.incident.Root.Confidence = 0.3
+	small.incident.Root = explain.Root{Entity: small.job, Signature: "workload-change", Confidence: 0.9}
+	describes("one whose work has changed", large, small)
 }
 
 // TestWhatHasStoppedDoesNotLoseMore: the age of a step in progress grows by itself,
