@@ -38,9 +38,10 @@ func (e *caseBook) mayRecur(was, next *explain.Incident) bool {
 		return true
 	}
 	likely, there := 0.0, 0.0
-	for _, a := range next.Alternatives {
+	answers := append(slices.Clone(next.Alternatives), explain.Alternative{Entity: next.Root.Entity, Signature: next.Root.Signature, Confidence: next.Root.Confidence})
+	for _, a := range answers {
 		here := 0.0
-		for _, b := range next.Alternatives {
+		for _, b := range answers {
 			if e.oneSpot(a.Entity, b.Entity) {
 				here += b.Confidence
 			}
