@@ -51,26 +51,26 @@ func topicOf(e *telemetry.Event) (topic, bool) {
 	return topic{e.Entity, e.Name, code}, code != ""
 }
 
-// mayTell reports whether a worker is to report an event: no other has within
+// mayEmit reports whether a worker is to report an event: no other has within
 // speakerFor of it.
-func (s *speakers) mayTell(w *worker, e *telemetry.Event) bool {
+func (s *speakers) mayEmit(w *worker, e *telemetry.Event) bool {
 	t, ok := topicOf(e)
 	if !ok {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last, heard := s.spoken[t]
-	if heard && last.by != w && e.At.Sub(last.at) < speakerFor && last.at.Sub(e.At) < speakerFor {
+	last, received := s.spoken[t]
+	if received && last.by != w && e.At.Sub(last.at) < speakerFor && last.at.Sub(e.At) < speakerFor {
 		return false
 	}
-	if !heard && len(s.spoken) >= maxSpoken {
+	if !received && len(s.spoken) >= maxSpoken {
 		s.forget(e.At)
 		if len(s.spoken) >= maxSpoken {
 			return true // better twice than not at all
 		}
 	}
-	if heard && last.by == w {
+	if received && last.by == w {
 		s.spoken[t] = spoken{w, max(last.at, e.At)}
 	} else {
 		s.spoken[t] = spoken{w, e.At}

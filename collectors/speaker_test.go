@@ -59,7 +59,7 @@ func TestWhatSeveralSourcesStateIsSentOnce(t *testing.T) {
 			for i, x := range steps {
 				e := &telemetry.Event{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: fmt.Sprintf("n1/%d", x.gpu)}, Name: x.name, Text: x.text,
 					At: telemetry.Time(1e18).Add(telemetry.Duration(x.at) * telemetry.Duration(time.Second))}
-				if got := s.mayTell(x.by, e); got != x.told {
+				if got := s.mayEmit(x.by, e); got != x.told {
 					t.Errorf("step %d: %q is told: %v, want %v", i, x.text, got, x.told)
 				}
 			}
@@ -71,7 +71,7 @@ func TestWhoSpokeIsRememberedWithinBounds(t *testing.T) {
 	s, w := speakers{spoken: map[topic]spoken{}}, &worker{}
 	for i := range 3 * maxSpoken {
 		e := &telemetry.Event{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: strings.Repeat("n", 3) + fmt.Sprint(i)}, Name: telemetry.EventXID, Text: "79", At: telemetry.Time(i) * 1e9}
-		if !s.mayTell(w, e) {
+		if !s.mayEmit(w, e) {
 			t.Fatalf("event %d is not told", i)
 		}
 	}

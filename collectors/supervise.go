@@ -16,8 +16,8 @@ import (
 // defaultEvery is how often the health of collectors is stated.
 const defaultEvery = 10 * time.Second
 
-// defaultPatience is how long collectors may take to stop.
-const defaultPatience = 10 * time.Second
+// defaultStopTimeout is how long collectors may take to stop.
+const defaultStopTimeout = 10 * time.Second
 
 // Spec is a collector to be run, and what it is called.
 type Spec struct {
@@ -38,9 +38,9 @@ type Config struct {
 	Self string
 	// Every is how often their health is stated; zero means ten seconds.
 	Every time.Duration
-	// Patience is how long collectors may take to stop once ctx is done; zero
+	// StopTimeout is how long collectors may take to stop once ctx is done; zero
 	// means ten seconds.
-	Patience time.Duration
+	StopTimeout time.Duration
 	// Metrics takes the process's own metrics of collecting; nil keeps them
 	// private.
 	Metrics *metrics.Set
@@ -76,26 +76,26 @@ func Supervise(ctx context.Context, c Config) error {
 
 // supervisor is one call of Supervise.
 type supervisor struct {
-	emitter  Emitter
-	every    time.Duration
-	patience time.Duration
-	log      *slog.Logger
-	speaks   *speakers
-	workers  []*worker
-	feed     *Feed
-	words    []uint64
+	emitter     Emitter
+	every       time.Duration
+	stopTimeout time.Duration
+	log         *slog.Logger
+	speaks      *speakers
+	workers     []*worker
+	feed        *Feed
+	words       []uint64
 }
 
 func newSupervisor(c Config) (*supervisor, error) {
-	s := &supervisor{emitter: c.Emitter, every: c.Every, patience: c.Patience, log: c.Logger, speaks: &speakers{spoken: map[topic]spoken{}}}
+	s := &supervisor{emitter: c.Emitter, every: c.Every, stopTimeout: c.StopTimeout, log: c.Logger, speaks: &speakers{spoken: map[topic]spoken{}}}
 	if s.emitter == nil {
 		return nil, errors.New("no emitter")
 	}
 	if s.every <= 0 {
 		s.every = defaultEvery
 	}
-	if s.patience <= 0 {
-		s.patience = defaultPatience
+	if s.stopTimeout <= 0 {
+		s.stopTimeout = defaultStopTimeout
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -140,16 +140,16 @@ func (s *supervisor) run(ctx context.Context) error {
 	if s.feed != nil {
 		s.emitter.Emit(s.feed.Schema())
 	}
-	s.tell()
+	s.emitHealth()
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			s.tell()
+			s.emitHealth()
 		case <-ctx.Done():
 			err := s.wait(stopped)
-			s.tell()
+			s.emitHealth()
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (s *supervisor) run(ctx context.Context) error {
 
 // wait returns once every collector has stopped, or names those that have not.
 func (s *supervisor) wait(stopped <-chan struct{}) error {
-	timer := time.NewTimer(s.patience)
+	timer := time.NewTimer(s.stopTimeout)
 	defer timer.Stop()
 	select {
 	case <-stopped:
@@ -167,14 +167,14 @@ func (s *supervisor) wait(stopped <-chan struct{}) error {
 	var errs []error
 	for _, w := range s.workers {
 		if w.running() {
-			errs = append(errs, fmt.Errorf("supervise: %s after %s: %w", w.spec.Name, s.patience, ErrStuck))
+			errs = append(errs, fmt.Errorf("supervise: %s after %s: %w", w.spec.Name, s.stopTimeout, ErrStuck))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// tell emits the health of every collector.
-func (s *supervisor) tell() {
+// emitHealth emits the health of every collector.
+func (s *supervisor) emitHealth() {
 	if s.feed == nil {
 		return
 	}

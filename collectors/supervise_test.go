@@ -261,7 +261,7 @@ func TestSupervisedNamesWhatDoesNotStop(t *testing.T) {
 		release := make(chan bool)
 		done := make(chan error)
 		go func() {
-			done <- collectors.Supervise(ctx, collectors.Config{Self: "h1", Emitter: &log{}, Patience: 3 * time.Second, Specs: []collectors.Spec{
+			done <- collectors.Supervise(ctx, collectors.Config{Self: "h1", Emitter: &log{}, StopTimeout: 3 * time.Second, Specs: []collectors.Spec{
 				{Name: "deaf", Collector: run(func(context.Context, collectors.Sink) error { <-release; return nil })},
 				{Name: "fine", Collector: run(func(ctx context.Context, _ collectors.Sink) error { <-ctx.Done(); return nil })},
 			}})

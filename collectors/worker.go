@@ -224,7 +224,7 @@ func (s *workerSink) Emit(r *telemetry.Record) {
 	if s.closed.Load() {
 		return
 	}
-	if r != nil && r.Event != nil && !s.worker.speaks.mayTell(s.worker, r.Event) {
+	if r != nil && r.Event != nil && !s.worker.speaks.mayEmit(s.worker, r.Event) {
 		s.worker.unsaid()
 		return
 	}

@@ -57,7 +57,7 @@ func AwaitGrants(ctx context.Context, data string) error {
 	defer look.Stop()
 	for {
 		stated, err := os.ReadFile(filepath.Join(data, grantsStated))
-		if err != nil || !broker.Held(data) {
+		if err != nil || !broker.Locked(data) {
 			return nil
 		}
 		g, _, err := readGrants(data)

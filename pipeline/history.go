@@ -28,7 +28,7 @@ func (s *service) startHistory() error {
 	}
 	evaluates := f.Data != "" && !f.Store.Off
 	if !evaluates || f.Store.Unraised {
-		s.crew.Start(telling, "retired alerts", raiser.Retire)
+		s.crew.Start(notifying, "retired alerts", raiser.Retire)
 	}
 	if !evaluates {
 		return nil
@@ -36,7 +36,7 @@ func (s *service) startHistory() error {
 	c := f.Store
 	var alerts func(context.Context, []query.Alert)
 	if !c.Unraised {
-		s.crew.Start(telling, "alerts", raiser.Run)
+		s.crew.Start(notifying, "alerts", raiser.Run)
 		alerts = func(_ context.Context, fired []query.Alert) { raiser.Take(raised(fired)) }
 	}
 	history, err := store.New(store.Config{Log: s.bus, Dir: store.Dir(f.Data), Cadence: c.Interval, Retain: c.Retention, RetainBytes: int64(c.RetentionBytes),
@@ -47,7 +47,7 @@ func (s *service) startHistory() error {
 		return err
 	}
 	s.history = history
-	s.crew.Start(telling, "history", history.Run)
+	s.crew.Start(notifying, "history", history.Run)
 	return nil
 }
 

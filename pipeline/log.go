@@ -103,7 +103,7 @@ const (
 func (s *service) watchStore(ctx context.Context) error {
 	look := time.NewTicker(lookAtStore)
 	defer look.Stop()
-	told := false
+	logged := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -114,8 +114,8 @@ func (s *service) watchStore(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		if !told {
-			told = true
+		if !logged {
+			logged = true
 			s.c.Logger.Error("the log takes no more records; it is tried again when the disk has room", "error", err)
 		}
 		if room(s.c.File.Data, storeRoom) == nil {

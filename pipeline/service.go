@@ -89,7 +89,7 @@ type Config struct {
 const (
 	stating    = agent.Collecting
 	concluding = agent.Stages + iota - 1
-	telling
+	notifying
 	stages
 )
 
@@ -143,9 +143,9 @@ func Run(ctx context.Context, c Config) error {
 func (s *service) startParts(receivers []notify.Receiver) error {
 	r := s.c.Roles
 	if s.server != nil {
-		s.crew.Start(telling, "store", s.watchStore)
+		s.crew.Start(notifying, "store", s.watchStore)
 		s.crew.Start(stating, "grants", s.stateGrants)
-		s.crew.Start(telling, "revocations", s.watchRevoked)
+		s.crew.Start(notifying, "revocations", s.watchRevoked)
 	}
 	if err := s.startHistory(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *service) startParts(receivers []notify.Receiver) error {
 		}
 	}
 	if dir := s.pins(); r[Store] && dir != "" {
-		s.crew.Start(telling, "pin", func(ctx context.Context) error {
+		s.crew.Start(notifying, "pin", func(ctx context.Context) error {
 			return pin.Run(ctx, pin.Config{Bus: s.bus, Dir: dir, Site: s.c.File.Site.Name, Metrics: s.metrics, Logger: s.part("pin")})
 		})
 	}
@@ -196,9 +196,9 @@ func (s *service) alone() bool { return s.server != nil && s.c.File.NATS.Listen 
 func (s *service) startNotify(receivers []notify.Receiver) error {
 	log, n := s.part("notify"), s.c.File.Notify
 	silences, above := silence.NewBook(s.bus, log), graph.New(s.bus, nil, log)
-	s.crew.Start(telling, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
-	s.crew.Start(telling, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
-	s.crew.Start(telling, "notify", func(ctx context.Context) error {
+	s.crew.Start(notifying, "silences", func(ctx context.Context) error { silences.Run(ctx); return nil })
+	s.crew.Start(notifying, "graph", func(ctx context.Context) error { above.Run(ctx); return nil })
+	s.crew.Start(notifying, "notify", func(ctx context.Context) error {
 		return notify.Run(ctx, notify.Config{Bus: s.bus, Incidents: s.bus.Incidents(), Alerts: s.bus.Alerts(), Name: s.c.Process, Receivers: receivers, Alone: s.alone(),
 			Routes: s.routes(), Teams: n.Teams, Inhibit: n.Inhibit, Flaps: notify.Flaps{Window: n.Flaps.Window, Start: n.Flaps.Start, Stop: n.Flaps.Stop},
 			Silences: silences, Graph: above, Metrics: s.metrics, Logger: log})
@@ -210,7 +210,7 @@ func (s *service) startNotify(receivers []notify.Receiver) error {
 	if err != nil {
 		return err
 	}
-	s.crew.Start(telling, "watch of alerts", watch.Run)
+	s.crew.Start(notifying, "watch of alerts", watch.Run)
 	return nil
 }
 
@@ -230,7 +230,7 @@ func (s *service) startWeb() error {
 	if s.c.Roles[Collect] {
 		c.Push = s.agent.Pushed()
 	}
-	s.crew.Start(telling, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
+	s.crew.Start(notifying, "web", func(ctx context.Context) error { return serve.Run(ctx, c) })
 	return nil
 }
 

@@ -64,13 +64,13 @@ func (l *listener) record(_ uint64, r *telemetry.Record) error {
 			l.reports.Learn(r.Schema)
 		}
 	case telemetry.FrameRecord:
-		return l.hear(r.Frame)
+		return l.handle(r.Frame)
 	}
 	return nil
 }
 
-// hear takes the steps of a frame, if it has any.
-func (l *listener) hear(b telemetry.EncodedFrame) error {
+// handle takes the steps of a frame, if it has any.
+func (l *listener) handle(b telemetry.EncodedFrame) error {
 	samples, err := l.reports.Read(b)
 	if errors.Is(err, telemetry.ErrUnstated) {
 		return nil

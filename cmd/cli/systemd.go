@@ -32,9 +32,9 @@ func NewManager(env func(string) string) *Manager {
 	return m
 }
 
-// Say sends a state: READY=1, STOPPING=1, WATCHDOG=1. A manager that does not
+// Notify sends a state: READY=1, STOPPING=1, WATCHDOG=1. A manager that does not
 // take it is no reason to stop.
-func (m *Manager) Say(sh *Shell, state string) {
+func (m *Manager) Notify(sh *Shell, state string) {
 	if m.socket == "" {
 		return
 	}
@@ -67,7 +67,7 @@ func (m *Manager) Listens(sh *Shell, a net.Addr, secure bool) {
 	m.mu.Lock()
 	m.where, m.tls = a.String(), secure
 	m.mu.Unlock()
-	m.Say(sh, "READY=1\nSTATUS=the page is at "+a.String())
+	m.Notify(sh, "READY=1\nSTATUS=the page is at "+a.String())
 }
 
 // Watch sends watchdog notifications to the manager until ctx is done: while the
@@ -80,7 +80,7 @@ func (m *Manager) Watch(ctx context.Context, sh *Shell) {
 	defer t.Stop()
 	for {
 		if err := m.alive(ctx); err == nil {
-			m.Say(sh, "WATCHDOG=1")
+			m.Notify(sh, "WATCHDOG=1")
 		} else if ctx.Err() == nil {
 			sh.Warn("watchdog: %v", err)
 		}

@@ -95,7 +95,7 @@ func TestTheAbstractSocket(t *testing.T) {
 	name := "quintet-test-" + filepath.Base(t.TempDir()) + time.Now().Format("150405.000000000")
 	c := listener(t, "\x00"+name)
 	said := &bytes.Buffer{}
-	NewManager(environment("@"+name, "")).Say(&Shell{Ctx: t.Context(), Out: said, Err: said}, "STOPPING=1")
+	NewManager(environment("@"+name, "")).Notify(&Shell{Ctx: t.Context(), Out: said, Err: said}, "STOPPING=1")
 	if got := heard(t, c); got != "STOPPING=1" || said.Len() > 0 {
 		t.Errorf("heard %q, said %q", got, said)
 	}
@@ -107,12 +107,12 @@ func TestNobodyListens(t *testing.T) {
 	said := &bytes.Buffer{}
 	sh := &Shell{Ctx: t.Context(), Out: said, Err: said}
 	m := NewManager(environment("", "30000000"))
-	m.Say(sh, "READY=1")
+	m.Notify(sh, "READY=1")
 	m.Watch(t.Context(), sh) // returns at once
 	if said.Len() > 0 {
 		t.Errorf("said %q", said)
 	}
-	NewManager(environment(filepath.Join(t.TempDir(), "gone"), "")).Say(sh, "READY=1")
+	NewManager(environment(filepath.Join(t.TempDir(), "gone"), "")).Notify(sh, "READY=1")
 	if !strings.Contains(said.String(), "does not take READY=1") {
 		t.Errorf("said %q", said)
 	}

@@ -64,8 +64,8 @@ func (c *Command) Run(sh *cli.Shell) error {
 	}
 	s := agent.Config{File: file, Process: process, Collectors: specs, Logger: logger}
 	m := cli.NewManager(os.Getenv)
-	m.Say(sh, "READY=1")
-	defer context.AfterFunc(sh.Ctx, func() { m.Say(sh, "STOPPING=1") })()
+	m.Notify(sh, "READY=1")
+	defer context.AfterFunc(sh.Ctx, func() { m.Notify(sh, "STOPPING=1") })()
 	for {
 		if again, err := c.collect(sh, s); !again {
 			return err

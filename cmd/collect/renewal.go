@@ -22,7 +22,7 @@ func Renewed(ctx context.Context, file *config.File, every time.Duration) bool {
 		<-ctx.Done()
 		return false
 	}
-	var held [2][]byte
+	var loaded [2][]byte
 	paths := [2]string{file.NATS.CredentialsFile, file.NATS.TLS.CA}
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -32,10 +32,10 @@ func Renewed(ctx context.Context, file *config.File, every time.Duration) bool {
 			if path == "" || err != nil || len(b) == 0 {
 				continue
 			}
-			if held[i] != nil && !bytes.Equal(held[i], b) {
+			if loaded[i] != nil && !bytes.Equal(loaded[i], b) {
 				return true
 			}
-			held[i] = b
+			loaded[i] = b
 		}
 		select {
 		case <-t.C:

@@ -57,7 +57,7 @@ func (c *captureCommand) Run(sh *cli.Shell) error {
 			return fmt.Errorf("capture: %w", err)
 		}
 	}
-	return c.tell(sh)
+	return c.printSummary(sh)
 }
 
 // seal gives a trace that was broken off the end and the index of one that was
@@ -150,8 +150,8 @@ func refusal(resp *http.Response) error {
 	return errors.New(said.Error)
 }
 
-// tell prints what the trace contains.
-func (c *captureCommand) tell(sh *cli.Shell) error {
+// printSummary prints what the trace contains.
+func (c *captureCommand) printSummary(sh *cli.Shell) error {
 	rec, err := replay.Open(c.Output, replay.OpenConfig{})
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)

@@ -25,8 +25,8 @@ type checkData struct {
 	Config string `placeholder:"FILE" help:"The configuration of the site, where it has another name than the default."`
 }
 
-// snapshotPatience bounds the reading of one snapshot.
-const snapshotPatience = 30 * time.Second
+// snapshotTimeout bounds the reading of one snapshot.
+const snapshotTimeout = 30 * time.Second
 
 // Run reads everything, prints a line for each part, and exits with 1 where something
 // is damaged.
@@ -58,11 +58,11 @@ func (c *checkData) Run(sh *cli.Shell) error {
 
 // log reads every entry of the log.
 func (v *verdict) log(ctx context.Context, b *bus.Bus) error {
-	held, err := b.State(ctx)
+	state, err := b.State(ctx)
 	if err != nil {
 		return err
 	}
-	entries, malformed, lost, last := 0, 0, uint64(0), held.First-1
+	entries, malformed, lost, last := 0, 0, uint64(0), state.First-1
 	err = b.Slice(ctx, bus.Span{}, func(e bus.Entry) error {
 		if n := e.Position - last - 1; n > 0 {
 			lost += n
@@ -78,14 +78,14 @@ func (v *verdict) log(ctx context.Context, b *bus.Bus) error {
 	if err != nil {
 		return err
 	}
-	if last < held.Last {
-		lost += held.Last - last
-		v.fail(fmt.Errorf("log: positions %d to %d are missing", last+1, held.Last))
+	if last < state.Last {
+		lost += state.Last - last
+		v.fail(fmt.Errorf("log: positions %d to %d are missing", last+1, state.Last))
 	}
 	if malformed > 0 {
 		v.doubt("log: %d entries are no records", malformed)
 	}
-	fmt.Fprintf(v.sh.Out, "log: %d entries, positions %d to %d, %d missing\n", entries, held.First, held.Last, lost)
+	fmt.Fprintf(v.sh.Out, "log: %d entries, positions %d to %d, %d missing\n", entries, state.First, state.Last, lost)
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (v *verdict) snapshots(ctx context.Context, b *bus.Bus) error {
 	}
 	whole := 0
 	for _, i := range list {
-		once, cancel := context.WithTimeout(ctx, snapshotPatience)
+		once, cancel := context.WithTimeout(ctx, snapshotTimeout)
 		data, err := b.Snapshot(once, i)
 		cancel()
 		if err == nil {

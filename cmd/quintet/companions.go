@@ -15,7 +15,7 @@ type companions struct {
 	errs    []error
 }
 
-func beside(ctx context.Context, stop context.CancelFunc) *companions {
+func startCompanions(ctx context.Context, stop context.CancelFunc) *companions {
 	return &companions{ctx: ctx, stop: stop}
 }
 

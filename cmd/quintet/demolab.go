@@ -64,10 +64,10 @@ func (c *demoCommand) live(sh *cli.Shell, scratch string) error {
 	s.Faults = &injector{site: w.site, lasts: c.Lasts, report: report.strike}
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
-	parts := beside(ctx, stop)
-	told := s.Listening
+	parts := startCompanions(ctx, stop)
+	onListen := s.Listening
 	s.Listening = func(a net.Addr) {
-		told(a)
+		onListen(a)
 		fmt.Fprintf(sh.Out, "quintet: the first fault is struck in %s, the next after %s, others every %s\n", schedule[0].at, schedule[1].at, schedule[2].at-schedule[1].at)
 		url := address(file, a)
 		parts.start(func(ctx context.Context) error { return w.run(ctx, url) })

@@ -142,7 +142,7 @@ func (r *demoReport) about(x *opened) *demoFault {
 
 // score summarises what was injected and what was reported.
 func (r *demoReport) score() string {
-	var found, named, beside int
+	var found, named, concurrent int
 	var times []float64
 	for _, f := range r.struck {
 		if f.first > 0 {
@@ -155,7 +155,7 @@ func (r *demoReport) score() string {
 	}
 	for _, k := range r.known { // order-independent: they are counted
 		if k.about == nil {
-			beside++
+			concurrent++
 		}
 	}
 	parts := []string{fmt.Sprintf("%d struck", len(r.struck)), fmt.Sprintf("%d reported", found), fmt.Sprintf("%d with the right cause", named)}
@@ -163,7 +163,7 @@ func (r *demoReport) score() string {
 		slices.Sort(times)
 		parts = append(parts, fmt.Sprintf("median %.0f s to the right cause", times[len(times)/2]))
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d reports without a fault", beside)), ", ")
+	return strings.Join(append(parts, fmt.Sprintf("%d reports without a fault", concurrent)), ", ")
 }
 
 // place is the root of an incident in short.

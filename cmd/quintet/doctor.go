@@ -31,31 +31,31 @@ func (c *doctorCommand) Run(sh *cli.Shell) error {
 	}
 	printSite(sh.Out, &status.Health)
 	wrong := 0
-	say := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		wrong++
 		fmt.Fprintf(sh.Out, format+"\n", args...)
 	}
 	switch late := status.Behind; {
 	case status.Tick == nil:
-		say("no tick received: no process of the site has the role tick, or the engine has not caught up")
+		report("no tick received: no process of the site has the role tick, or the engine has not caught up")
 	case late != nil && late.CatchingUp:
-		say("%s", late.Text)
+		report("%s", late.Text)
 	case late != nil:
-		say("the log does not advance: %s: does a process have the role tick, and is the bus connected?", late.Text)
+		report("the log does not advance: %s: does a process have the role tick, and is the bus connected?", late.Text)
 	}
 	for _, a := range status.Alarms {
-		say("alarm since %s: %s: %s", a.Since.Format(time.RFC3339), a.Name, a.Text)
+		report("alarm since %s: %s: %s", a.Since.Format(time.RFC3339), a.Name, a.Text)
 	}
 	skewed := map[string]bool{} // a target's parts share its clock
 	for _, s := range received.Sources {
-		silent(s, status.Tick, say)
+		reportStale(s, status.Tick, report)
 		if at := s.Collector + " " + s.Target; math.Abs(s.ClockOffsetSeconds) > clockTolerance && !skewed[at] {
 			skewed[at] = true
-			say("%s: its clock, or its way, is off by %.3g s: set its clock by NTP or PTP; no order is asserted within that", at, s.ClockOffsetSeconds)
+			report("%s: its clock, or its way, is off by %.3g s: set its clock by NTP or PTP; no order is asserted within that", at, s.ClockOffsetSeconds)
 		}
 	}
 	if len(received.Sources) == 0 {
-		say("no source reports: name collectors in the configuration, or run quintet collect on the hosts; quintet collect --once --print shows what one would send")
+		report("no source reports: name collectors in the configuration, or run quintet collect on the hosts; quintet collect --once --print shows what one would send")
 	}
 	open := 0
 	for _, g := range received.Gaps {
@@ -93,15 +93,15 @@ func printSite(w io.Writer, s *client.Site) {
 // seconds only.
 const clockTolerance = 1.5
 
-// silent reports since when a source has had no data, and what to check.
-func silent(s client.Source, tick *time.Time, say func(string, ...any)) {
+// reportStale reports since when a source has had no data, and what to check.
+func reportStale(s client.Source, tick *time.Time, report func(string, ...any)) {
 	if s.Silent && s.Latest != nil && tick != nil {
-		say("%s has no data for %s: %s", sourceName(s), tick.Sub(*s.Latest).Round(time.Second), whySilent(s.Collector))
+		report("%s has no data for %s: %s", sourceName(s), tick.Sub(*s.Latest).Round(time.Second), whyStale(s.Collector))
 	}
 }
 
-// whySilent is what to check first, by collector.
-func whySilent(collector string) string {
+// whyStale is what to check first, by collector.
+func whyStale(collector string) string {
 	if k, ok := collect.KindOf(collector); ok {
 		return k.Advice
 	}

@@ -177,7 +177,7 @@ func (c *initCommand) prove(sh *cli.Shell, file *config.File) error {
 	defer stop()
 	listens := make(chan net.Addr, 1)
 	s.Listening = func(a net.Addr) { listens <- a }
-	parts := beside(ctx, stop)
+	parts := startCompanions(ctx, stop)
 	parts.start(func(ctx context.Context) error { return pipeline.Run(ctx, s) })
 	var found error
 	select {
@@ -221,7 +221,7 @@ func (c *initCommand) diagnose(sh *cli.Shell, url string, kinds []string) error 
 			})
 		case <-late:
 			for _, k := range lacking {
-				fmt.Fprintf(sh.Out, "%s: no data in %s: %s\n", k, c.Prove, whySilent(k))
+				fmt.Fprintf(sh.Out, "%s: no data in %s: %s\n", k, c.Prove, whyStale(k))
 			}
 			return errors.Join(d.Run(sh), cli.Exit(cli.Wrong))
 		case <-sh.Ctx.Done():

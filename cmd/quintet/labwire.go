@@ -45,8 +45,8 @@ func (c *labCommand) wire(sh *cli.Shell) error {
 	}
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	var background sync.WaitGroup
+	defer background.Wait()
 	defer stop()
 	truth := drill{wired: w, url: "http://" + c.Listen + "/"}
 	if c.Drill && len(schedule) == 0 {
@@ -56,7 +56,7 @@ func (c *labCommand) wire(sh *cli.Shell) error {
 		}
 		schedule = append(schedule, d)
 	}
-	beside.Go(func() {
+	background.Go(func() {
 		w.strike(ctx, schedule, func(d due, f fault.Fault, err error) {
 			s := struckFault{d, time.Now(), f, err}
 			truth.note(s)

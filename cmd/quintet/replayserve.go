@@ -56,7 +56,7 @@ func (c *replayCommand) serve(sh *cli.Shell) error {
 	defer door.Close()
 	ctx, stop := context.WithCancel(sh.Ctx)
 	defer stop()
-	parts := beside(ctx, stop)
+	parts := startCompanions(ctx, stop)
 	parts.start(func(ctx context.Context) error { return c.mark(ctx, sh, d, site) })
 	parts.start(door.run)
 	err = d.Run(ctx, func(ctx context.Context, n int) error {
@@ -100,10 +100,10 @@ func (c *replayCommand) session(ctx context.Context, sh *cli.Shell, p showing) e
 		begins, err = c.seed(ctx, log, &s)
 		return err
 	}
-	told := s.Listening
+	onListen := s.Listening
 	s.Listening = func(a net.Addr) {
 		if p.session == 0 {
-			told(a)
+			onListen(a)
 		}
 	}
 	return pipeline.Run(ctx, s)

@@ -232,8 +232,8 @@ func judge(outcomes []cases.Outcome, coarsen int) (score.Report, error) {
 func (c *scoreCommand) document(sh *cli.Shell, o cases.Options, main []cases.Outcome) error {
 	r := accuracy.Report{Engine: correlate.Version, Rules: o.Engine.Correlate.Rules, Tuning: c.Tune, GPUs: c.GPUs, Main: main}
 	o.Baselines = false
-	if beside := min(c.Beside, c.Seeds); beside > 0 {
-		if err := c.besides(sh, o, beside, &r); err != nil {
+	if concurrent := min(c.Beside, c.Seeds); concurrent > 0 {
+		if err := c.besides(sh, o, concurrent, &r); err != nil {
 			return err
 		}
 	}

@@ -53,13 +53,13 @@ func (c *serveCommand) Run(sh *cli.Shell) error {
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
 	m := cli.NewManager(os.Getenv)
-	defer context.AfterFunc(sh.Ctx, func() { m.Say(sh, "STOPPING=1") })()
+	defer context.AfterFunc(sh.Ctx, func() { m.Notify(sh, "STOPPING=1") })()
 	var watching sync.WaitGroup
 	watched, stop := context.WithCancel(sh.Ctx)
 	watching.Go(func() { m.Watch(watched, sh) })
 	defer func() { stop(); watching.Wait() }()
 	for next != nil {
-		c.told(sh, m, next)
+		c.notifyReady(sh, m, next)
 		if next, err = c.serve(sh, *next, hangup); err != nil {
 			return err
 		}
@@ -67,11 +67,11 @@ func (c *serveCommand) Run(sh *cli.Shell) error {
 	return nil
 }
 
-// told notifies the service manager when the service is ready: when its page
+// notifyReady notifies the service manager when the service is ready: when its page
 // listens, or at once where it has none.
-func (c *serveCommand) told(sh *cli.Shell, m *cli.Manager, s *pipeline.Config) {
+func (c *serveCommand) notifyReady(sh *cli.Shell, m *cli.Manager, s *pipeline.Config) {
 	if !s.Roles[pipeline.Web] {
-		m.Say(sh, "READY=1")
+		m.Notify(sh, "READY=1")
 		return
 	}
 	announce := s.Listening

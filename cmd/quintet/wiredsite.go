@@ -165,7 +165,7 @@ func (w *wiredSite) addresses() []string {
 func (w *wiredSite) run(ctx context.Context, url string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := beside(ctx, stop)
+	parts := startCompanions(ctx, stop)
 	parts.start(w.site.Run)
 	parts.start(trainer.New(w.site.Board(), trainer.Config{URL: url, Scheduled: true}).Run)
 	for _, f := range w.fleets {
@@ -231,7 +231,7 @@ func parseSchedule(path, text string) ([]due, error) {
 
 // strike injects faults when they are due, and reports each. A fault that cannot be
 // injected is reported, and the next is injected all the same.
-func (w *wiredSite) strike(ctx context.Context, schedule []due, tell func(due, fault.Fault, error)) {
+func (w *wiredSite) strike(ctx context.Context, schedule []due, report func(due, fault.Fault, error)) {
 	began := time.Now()
 	for _, d := range schedule {
 		timer := time.NewTimer(time.Until(began.Add(d.at)))
@@ -242,6 +242,6 @@ func (w *wiredSite) strike(ctx context.Context, schedule []due, tell func(due, f
 		case <-timer.C:
 		}
 		f, err := w.site.Strike(d.name, d.where, d.lasts)
-		tell(d, f, err)
+		report(d, f, err)
 	}
 }

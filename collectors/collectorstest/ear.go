@@ -145,8 +145,8 @@ func Start(t testing.TB, run func(context.Context) error) {
 	})
 }
 
-// Hear runs a collector until the end of the test, and records its output.
-func Hear(t testing.TB, c collectors.Collector) *Ear {
+// Record runs a collector until the end of the test, and records its output.
+func Record(t testing.TB, c collectors.Collector) *Ear {
 	t.Helper()
 	e := Listen(t)
 	Start(t, func(ctx context.Context) error { return c.Run(ctx, e) })

@@ -117,7 +117,7 @@ func (b *bench) expect(tp *tape, what string, cond func(*tape) bool) {
 	b.t.Helper()
 	limit := time.After(wait)
 	for {
-		if tp.holds(cond) {
+		if tp.satisfies(cond) {
 			return
 		}
 		if b.Poke != nil {

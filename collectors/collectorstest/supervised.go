@@ -29,13 +29,13 @@ type supervised struct {
 	frame   telemetry.Frame
 }
 
-// witness runs the collector and passes its sweeps to the tape.
-type witness struct {
+// sweepRecorder runs the collector and passes its sweeps to the tape.
+type sweepRecorder struct {
 	collectors.Collector
 	tape *tape
 }
 
-func (w witness) Run(ctx context.Context, sink collectors.Sink) error {
+func (w sweepRecorder) Run(ctx context.Context, sink collectors.Sink) error {
 	return w.Collector.Run(ctx, both{sink, w.tape})
 }
 
@@ -66,7 +66,7 @@ func (s *supervised) Emit(r *telemetry.Record) {
 	}
 	s.mu.Unlock()
 	if own {
-		s.tape.tell()
+		s.tape.notify()
 		return
 	}
 	s.tape.Emit(r)
@@ -91,7 +91,7 @@ func (b *bench) supervise() *supervised {
 	go func() {
 		done <- collectors.Supervise(ctx, collectors.Config{
 			Self: "test", Emitter: s, Every: 200 * time.Millisecond, Metrics: s.metrics, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
-			Specs: []collectors.Spec{{Name: "subject", Target: "test", Collector: witness{b.Collector, s.tape}}},
+			Specs: []collectors.Spec{{Name: "subject", Target: "test", Collector: sweepRecorder{b.Collector, s.tape}}},
 		})
 	}()
 	s.stop = func() {

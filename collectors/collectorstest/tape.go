@@ -46,8 +46,8 @@ func newTape() *tape {
 	}
 }
 
-// holds reports whether cond holds now.
-func (tp *tape) holds(cond func(*tape) bool) bool {
+// satisfies reports whether cond satisfies now.
+func (tp *tape) satisfies(cond func(*tape) bool) bool {
 	tp.mu.Lock()
 	defer tp.mu.Unlock()
 	return cond(tp)
@@ -67,7 +67,7 @@ func (tp *tape) fault(format string, args ...any) {
 	}
 }
 
-func (tp *tape) tell() {
+func (tp *tape) notify() {
 	select {
 	case tp.changed <- struct{}{}:
 	default:
@@ -81,7 +81,7 @@ func (tp *tape) Emit(r *telemetry.Record) {
 	}
 	tp.mu.Lock()
 	defer tp.mu.Unlock()
-	defer tp.tell()
+	defer tp.notify()
 	if err := Sound(r); err != nil {
 		tp.fault("%v", err)
 		return
@@ -167,7 +167,7 @@ func (tp *tape) Logger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func (tp *tape) Swept(s collectors.Sweep) {
 	tp.mu.Lock()
 	defer tp.mu.Unlock()
-	defer tp.tell()
+	defer tp.notify()
 	if s.Took < 0 || s.Read < 0 {
 		tp.fault("a sweep that took %s and read %d", s.Took, s.Read)
 	}

@@ -39,14 +39,14 @@ func (g Guard) Allows(a netip.Addr) bool {
 	return slices.ContainsFunc(g.Prefixes, func(p netip.Prefix) bool { return p.Contains(a.WithZone("")) })
 }
 
-// patience is how long a connection may take to come about.
-const patience = 10 * time.Second
+// connectTimeout is how long a connection may take to come about.
+const connectTimeout = 10 * time.Second
 
 // DialContext connects to "host:port" over tcp, or to the path of a unix
 // socket. A name is looked up first, and only those of its addresses are tried
 // that are allowed; where none is, the error is a *RefusedError.
 func (g Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: patience, KeepAlive: 15 * time.Second}
+	d := net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	if network == "unix" {
 		return d.DialContext(ctx, network, address)
 	}
@@ -54,7 +54,7 @@ func (g Guard) DialContext(ctx context.Context, network, address string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {

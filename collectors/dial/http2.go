@@ -10,6 +10,6 @@ import (
 // request, and the next, until the kernel gives it up a quarter of an hour later.
 // So a ping is sent when no data was received for patience, and the connection is
 // closed if no answer arrives within another.
-func HTTP2(patience time.Duration) *http.HTTP2Config {
-	return &http.HTTP2Config{SendPingTimeout: patience, PingTimeout: patience}
+func HTTP2(timeout time.Duration) *http.HTTP2Config {
+	return &http.HTTP2Config{SendPingTimeout: timeout, PingTimeout: timeout}
 }

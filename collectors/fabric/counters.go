@@ -43,7 +43,7 @@ func (r *reader) readPortion(ctx context.Context, p *portion) {
 	}
 	start := r.clock()
 	r.pace.spend(start, p.cost())
-	q := request{program: r.perfquery, args: p.args(r.timeout()), most: 1 << 20, patient: r.patience(p.cost())}
+	q := request{program: r.perfquery, args: p.args(r.timeout()), most: 1 << 20, patient: r.replyTimeout(p.cost())}
 	r.local(&q)
 	a := r.run.run(ctx, q)
 	if ctx.Err() != nil {

@@ -198,14 +198,14 @@ func TestARoundIsSpreadByTheRate(t *testing.T) {
 func TestLossesSlowItDown(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	p := pacer{rate: 2000}
-	if p.lost(at, patience) || p.wait(at) > 0 {
+	if p.lost(at, toleratedLosses) || p.wait(at) > 0 {
 		t.Error("a few losses stop everything")
 	}
 	if !p.lost(at, 1) || p.wait(at) != firstRest || p.now() != 1000 {
 		t.Errorf("rests %s at %g", p.wait(at), p.now())
 	}
 	at = at.Add(2 * time.Minute)
-	if p.lost(at, patience) {
+	if p.lost(at, toleratedLosses) {
 		t.Error("the losses of another minute count")
 	}
 	for range 10 {

@@ -159,7 +159,7 @@ func (c *Collector) newReader(sink collectors.Sink) (*reader, error) {
 		subnet: c.kept, manager: &c.manager, addresses: map[end]uint16{}, ports: map[uint64]end{},
 		plan: &plan{polled: map[uint64]*polled{}}, sends: fastest, size: firstSize, dropped: map[collectors.Reason]int{}}
 	for _, x := range c.kept.cables {
-		x.told = [2]telemetry.Entity{} // whoever listens now has heard of nothing; order-independent
+		x.contained = [2]telemetry.Entity{} // whoever listens now has heard of nothing; order-independent
 	}
 	now := c.clock()
 	r.nextSurvey, r.nextManager, r.nextRound = now, now, now
@@ -257,8 +257,8 @@ func (r *reader) lost(at time.Time, datagrams int) {
 	}
 }
 
-// patience is how long a program may take for so many datagrams: each is sent
+// replyTimeout is how long a program may take for so many datagrams: each is sent
 // four times before it is given up, and few of them are.
-func (r *reader) patience(datagrams int) time.Duration {
+func (r *reader) replyTimeout(datagrams int) time.Duration {
 	return 20*r.cfg.Timeout + time.Duration(float64(datagrams)/r.pace.now()*float64(4*time.Second))
 }

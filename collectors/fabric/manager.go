@@ -22,7 +22,7 @@ func (r *reader) readManager(ctx context.Context) {
 	start := r.clock()
 	r.nextManager = start.Add(max(r.cfg.Every, time.Second))
 	r.pace.spend(start, 1)
-	q := request{program: r.sminfo, args: []string{"-t", r.timeout()}, most: 64 << 10, patient: r.patience(1)}
+	q := request{program: r.sminfo, args: []string{"-t", r.timeout()}, most: 64 << 10, patient: r.replyTimeout(1)}
 	r.local(&q)
 	a := r.run.run(ctx, q)
 	if ctx.Err() != nil {

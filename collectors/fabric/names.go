@@ -21,7 +21,7 @@ type node struct {
 	host    string // of an adapter, "" if not known
 	lid     uint16
 	many    bool // an adapter with several ports
-	silent  bool // it did not say what it is called
+	unnamed bool // it did not say what it is called
 	device  *device
 	portFmt string
 }
@@ -91,7 +91,7 @@ func (m *namer) names(t *ibdiag.Topology) (nodes map[uint64]*node, doubles int) 
 // node names one node.
 func (m *namer) node(x *ibdiag.Node) *node {
 	n := &node{guid: x.GUID, kind: x.Type, lid: x.LID, many: x.Type != ibdiag.Switch && x.Ports > 1,
-		silent: strings.TrimSpace(x.Description) == "", device: m.profile.device(x.Vendor, x.Device), portFmt: m.portFmt}
+		unnamed: strings.TrimSpace(x.Description) == "", device: m.profile.device(x.Vendor, x.Device), portFmt: m.portFmt}
 	if given, ok := m.given[x.GUID]; ok && x.Type == ibdiag.Switch {
 		n.of, n.name = isSwitch, collectors.Part(given)
 	} else {

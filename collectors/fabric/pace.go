@@ -18,9 +18,9 @@ const (
 	mostRests  = 5 // 160 s
 	recovery   = 5 * time.Minute
 	mostHalves = 4 // a sixteenth of the rate
-	// patience is the number of unanswered datagrams in a minute that are
+	// toleratedLosses is the number of unanswered datagrams in a minute that are
 	// tolerated: a node that goes away leaves some.
-	patience = 3
+	toleratedLosses = 3
 )
 
 // pacer decides when the next datagrams may be sent. It knows no clock.
@@ -60,7 +60,7 @@ func (p *pacer) lost(at time.Time, datagrams int) bool {
 	if at.Sub(p.since) > time.Minute {
 		p.since, p.recent = at, 0
 	}
-	if p.recent += datagrams; p.recent <= patience {
+	if p.recent += datagrams; p.recent <= toleratedLosses {
 		return false
 	}
 	p.recent = 0

@@ -91,7 +91,7 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 	much := time.Duration(half / t.rate * float64(time.Second))
 	timer := time.NewTimer(look)
 	defer timer.Stop()
-	owed := pacer{rate: t.rate}
+	reserved := pacer{rate: t.rate}
 	before, idle := 0, time.Duration(0)
 	for began := time.Now(); ; {
 		select {
@@ -111,9 +111,9 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 			_ = p.Kill() // it may have ended by itself
 			return rested, fmt.Errorf("%w for %s: %v", errHangs, t.idle, <-done)
 		}
-		owed.spend(began, max(0, n-before))
+		reserved.spend(began, max(0, n-before))
 		before, began = n, now
-		rest := owed.wait(now)
+		rest := reserved.wait(now)
 		if rest <= much {
 			timer.Reset(look)
 			continue

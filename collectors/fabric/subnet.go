@@ -23,16 +23,16 @@ func (e end) compare(o end) int {
 
 // cable is a link between two ports that was seen at least once.
 type cable struct {
-	ends     [2]end
-	entities [2]telemetry.Entity
-	owners   [2]telemetry.Entity
-	width    int
-	speed    string
-	nominal  float64 // the most that it ever ran at, bits per second; 0 if not known
-	state    linkState
-	start    telemetry.Time      // of its edge
-	lost     telemetry.Time      // when it went down, or out of view
-	told     [2]telemetry.Entity // its ends that were said to lie in their owners, in this run
+	ends      [2]end
+	entities  [2]telemetry.Entity
+	owners    [2]telemetry.Entity
+	width     int
+	speed     string
+	nominal   float64 // the most that it ever ran at, bits per second; 0 if not known
+	state     linkState
+	start     telemetry.Time      // of its edge
+	lost      telemetry.Time      // when it went down, or out of view
+	contained [2]telemetry.Entity // its ends that were said to lie in their owners, in this run
 }
 
 // linkState is what is known of a link.
@@ -208,12 +208,12 @@ func (s *subnet) linked(c *cable, renamed bool, changes *[]change) {
 	before := c.state
 	c.state = up
 	nominal := max(c.nominal, c.rate())
-	told := before != fresh && nominal == c.nominal && !renamed
+	unchanged := before != fresh && nominal == c.nominal && !renamed
 	c.nominal = nominal
 	switch {
 	case before == down || before == fresh && s.seen:
 		*changes = append(*changes, change{cable: c, name: telemetry.EventLinkUp, which: [2]bool{true, true}, text: c.form()})
-	case !told:
+	case !unchanged:
 		*changes = append(*changes, change{cable: c})
 	}
 }

@@ -34,7 +34,7 @@ const (
 func (r *reader) survey(ctx context.Context) {
 	start := r.clock()
 	rate := share * r.pace.now()
-	q := request{program: r.ibnetdiscover, args: []string{"-o", "1", "-t", r.timeout()}, most: maxListing, patient: r.patience(4 * r.size)}
+	q := request{program: r.ibnetdiscover, args: []string{"-o", "1", "-t", r.timeout()}, most: maxListing, patient: r.replyTimeout(4 * r.size)}
 	if r.sends > rate {
 		q.turns = turns{rate: r.pace.now(), portion: r.pace.portion(), sends: r.sends, idle: hangs * r.cfg.Timeout}
 	}
@@ -124,7 +124,7 @@ func (r *reader) take(top *ibdiag.Topology, at telemetry.Time, whole bool) {
 	}
 	r.addressed(top)
 	for _, c := range r.subnet.take(d) {
-		r.tell(&c, at)
+		r.emitChange(&c, at)
 	}
 	all := r.subnet.all()
 	for _, c := range all {
@@ -149,7 +149,7 @@ func (r *reader) remember(d *discovery) {
 		if old == nil || d.whole {
 			continue
 		}
-		if n.silent && !old.silent {
+		if n.unnamed && !old.unnamed {
 			n.name, n.host, n.of = old.name, old.host, old.of
 		}
 		if n.lid == 0 {
@@ -170,8 +170,8 @@ func (r *reader) addressed(top *ibdiag.Topology) {
 	}
 }
 
-// tell emits one difference that a discovery found.
-func (r *reader) tell(x *change, at telemetry.Time) {
+// emitChange emits one difference that a discovery found.
+func (r *reader) emitChange(x *change, at telemetry.Time) {
 	for i, which := range x.which {
 		if which && x.name != "" {
 			r.event(telemetry.Event{Entity: x.cable.entities[i], At: at, Name: x.name, Text: x.cable.peers(i, x.text)})
@@ -206,10 +206,10 @@ func (r *reader) edge(e *telemetry.Edge) {
 // contain states what contains a cable's end, once in a run.
 func (r *reader) contain(c *cable, i int, at telemetry.Time) {
 	inner, outer := c.entities[i], c.owners[i]
-	if outer.IsZero() || c.told[i] == inner {
+	if outer.IsZero() || c.contained[i] == inner {
 		return
 	}
-	c.told[i] = inner
+	c.contained[i] = inner
 	r.edge(&telemetry.Edge{From: outer, To: inner, Relation: telemetry.Contains, Received: at, Source: sourceName})
 }
 

@@ -19,7 +19,7 @@ type slower struct {
 // bookOf returns the book for series of the group that is being read.
 func (r *reader) bookOf() *book.Book {
 	g := r.group
-	if g == nil || g.held || g.Every <= r.every {
+	if g == nil || g.onChange || g.Every <= r.every {
 		return r.book
 	}
 	for _, s := range r.slower {

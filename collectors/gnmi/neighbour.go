@@ -38,8 +38,8 @@ func (r *reader) neighbourhood(p *port, vars []mapping.Binding) *neighbourhood {
 	return n
 }
 
-// hear stores one value about a neighbour.
-func (r *reader) hear(u *use, v scalar) {
+// storeNeighbour stores one value about a neighbour.
+func (r *reader) storeNeighbour(u *use, v scalar) {
 	var w string
 	switch {
 	case v.form == text && len(v.b) <= 256:

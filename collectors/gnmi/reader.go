@@ -59,19 +59,19 @@ type reader struct {
 	ports     map[string]*port
 	hoods     map[string]*neighbourhood
 
-	at      telemetry.Instant // of the notification that is being read
-	seq     uint64
-	splitAt telemetry.Time
-	stale   bool // a port is called something else than the tree says
-	group   *subscription
-	open    bool // something was noted since the last frame
-	batch   telemetry.Instant
-	framed  telemetry.Time // as of when the batch before was told
-	again   bool           // what stands is being restated
-	dirty   []*folded
-	held    []*use
-	nearby  []*neighbourhood // changed since the last frame
-	pending []*telemetry.Record
+	at       telemetry.Instant // of the notification that is being read
+	seq      uint64
+	splitAt  telemetry.Time
+	stale    bool // a port is called something else than the tree says
+	group    *subscription
+	open     bool // something was noted since the last frame
+	batch    telemetry.Instant
+	framed   telemetry.Time // as of when the batch before was told
+	again    bool           // what stands is being restated
+	dirty    []*folded
+	onChange []*use
+	nearby   []*neighbourhood // changed since the last frame
+	pending  []*telemetry.Record
 
 	readings int
 	unknown  int
@@ -112,7 +112,7 @@ func (r *reader) plant() {
 	r.kept, r.last = 0, nil
 	r.prefixes = map[string]*prefix{}
 	r.folds, r.taken = map[telemetry.Series]*folded{}, map[telemetry.Series]bool{}
-	r.dirty, r.held, r.nearby = nil, nil, nil
+	r.dirty, r.onChange, r.nearby = nil, nil, nil
 	for _, p := range r.ports {
 		r.kept += portBytes + 4*len(p.native)
 		p.placed, p.near = false, nil
@@ -177,7 +177,7 @@ func usable(s string) bool {
 func (r *reader) begin(stated int64, received telemetry.Time) {
 	r.seq++
 	r.at = telemetry.Instant{Source: sane(stated, received), Received: received}
-	if r.group != nil && r.group.held && received-r.at.Source > telemetry.Time(stillSo) {
+	if r.group != nil && r.group.onChange && received-r.at.Source > telemetry.Time(stillSo) {
 		r.at.Source = received // when it became so; that it is so is told now
 	}
 	if r.open {
@@ -226,7 +226,7 @@ func (r *reader) set(l *leaf, v scalar) {
 		case portName:
 			r.rename(u, v)
 		case neighbour:
-			r.hear(u, v)
+			r.storeNeighbour(u, v)
 		}
 	}
 }
@@ -257,9 +257,9 @@ func (r *reader) store(u *use, word uint64) {
 	} else {
 		r.book.Set(u.cell, word)
 	}
-	if r.group != nil && r.group.held && !u.held {
-		u.held = true
-		r.held = append(r.held, u)
+	if r.group != nil && r.group.onChange && !u.onChange {
+		u.onChange = true
+		r.onChange = append(r.onChange, u)
 	}
 	if u.rule.event && u.known && u.word != word {
 		r.turned(u, word)
@@ -366,10 +366,10 @@ func (r *reader) lost(now telemetry.Time) {
 			r.soil(u.fold)
 		}
 	})
-	for _, u := range r.held {
-		u.held = false
+	for _, u := range r.onChange {
+		u.onChange = false
 	}
-	r.held = nil
+	r.onChange = nil
 	for _, f := range r.dirty {
 		f.dirty = false
 		r.book.Gap(f.cell)
@@ -391,7 +391,7 @@ func (r *reader) lost(now telemetry.Time) {
 // they would count as unknown. They are stated as of a moment ago: a change since
 // then may be in transit, and must not be older than what is stated here.
 func (r *reader) restate(now telemetry.Time) {
-	if len(r.held) == 0 {
+	if len(r.onChange) == 0 {
 		return
 	}
 	r.flush()
@@ -399,9 +399,9 @@ func (r *reader) restate(now telemetry.Time) {
 	defer func() { r.again = false }()
 	r.at = telemetry.Instant{Source: now - telemetry.Time(onItsWay), Received: now}
 	r.group = nil
-	r.held = slices.DeleteFunc(r.held, func(u *use) bool {
+	r.onChange = slices.DeleteFunc(r.onChange, func(u *use) bool {
 		if !u.known {
-			u.held = false
+			u.onChange = false
 			return true
 		}
 		if u.at > r.at.Source {

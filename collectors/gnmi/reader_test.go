@@ -356,7 +356,7 @@ func TestNeighbours(t *testing.T) {
 // reported only on change are emitted again while nothing changes.
 func TestLinksAndRestating(t *testing.T) {
 	d := newDesk(t, "openconfig")
-	changes := &subscription{group: &group{Mode: "on_change"}, held: true, synced: true}
+	changes := &subscription{group: &group{Mode: "on_change"}, onChange: true, synced: true}
 	d.group = changes
 	const oper = "/interfaces/interface[name=Ethernet1]/state/oper-status = "
 	d.tell(0, oper+"UP")

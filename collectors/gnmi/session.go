@@ -58,15 +58,15 @@ type device struct {
 	alive   time.Duration // the keepalive that the target bears
 	pace    pace
 
-	mu      sync.Mutex // guards what follows
-	reader  *reader
-	up      bool
-	err     error
-	heard   time.Time
-	second  time.Time // that the bytes were counted in
-	bytes   int
-	whole   []byte // the message that is being read
-	samples bool   // something is sampled: silence means something
+	mu       sync.Mutex // guards what follows
+	reader   *reader
+	up       bool
+	err      error
+	received time.Time
+	second   time.Time // that the bytes were counted in
+	bytes    int
+	whole    []byte // the message that is being read
+	samples  bool   // something is sampled: silence means something
 }
 
 // keep holds a session with the target until ctx is done.
@@ -84,7 +84,7 @@ func (d *device) keep(ctx context.Context) {
 			wait = min(max(wait*2, d.pace.refused), d.pace.never)
 		case time.Since(began) > d.pace.stable:
 			wait = d.pace.first
-		case d.told():
+		case d.synced():
 			wait = min(wait*2, d.pace.brief)
 		default:
 			wait = min(wait*2, d.pace.most)
@@ -96,9 +96,9 @@ func (d *device) keep(ctx context.Context) {
 	}
 }
 
-// told reports whether the initial data of the last session was received
+// synced reports whether the initial data of the last session was received
 // completely.
-func (d *device) told() bool {
+func (d *device) synced() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.subs {
@@ -170,7 +170,7 @@ func (d *device) login(ctx context.Context) (context.Context, error) {
 
 // session dials the target, subscribes and reads until something ends.
 func (d *device) session(ctx context.Context) error {
-	d.untold()
+	d.resetSync()
 	select {
 	case d.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -205,11 +205,11 @@ func (d *device) session(ctx context.Context) error {
 func (d *device) begin() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.up, d.err, d.heard, d.samples = true, nil, time.Now(), false
+	d.up, d.err, d.received, d.samples = true, nil, time.Now(), false
 }
 
-// untold forgets how far the last session got.
-func (d *device) untold() {
+// resetSync forgets how far the last session got.
+func (d *device) resetSync() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.subs {
@@ -240,8 +240,8 @@ func (l *line) run(ctx context.Context) error {
 				continue
 			}
 			granted++
-			told := make(chan struct{})
-			once := sync.OnceFunc(func() { close(told) })
+			synced := make(chan struct{})
+			once := sync.OnceFunc(func() { close(synced) })
 			open.Go(func() {
 				defer once()
 				if err := l.follow(ctx, s, once); err != nil {
@@ -253,7 +253,7 @@ func (l *line) run(ctx context.Context) error {
 			}
 			timer := time.NewTimer(l.d.pace.answers)
 			select {
-			case <-told:
+			case <-synced:
 			case <-timer.C:
 			case <-ctx.Done():
 			}
@@ -275,12 +275,12 @@ func (l *line) run(ctx context.Context) error {
 	return errNoGroup
 }
 
-// follow reads one group until its stream ends; told is called once all initial
+// follow reads one group until its stream ends; onSync is called once all initial
 // data was received. If the target refuses the group, nil is returned and the
 // others go on.
-func (l *line) follow(ctx context.Context, s *subscription, told func()) error {
+func (l *line) follow(ctx context.Context, s *subscription, onSync func()) error {
 	for {
-		err := l.stream(ctx, s, told)
+		err := l.stream(ctx, s, onSync)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -299,14 +299,14 @@ func (l *line) follow(ctx context.Context, s *subscription, told func()) error {
 }
 
 // stream reads one RPC.
-func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
+func (l *line) stream(ctx context.Context, s *subscription, onSync func()) error {
 	desc := &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
 	st, err := l.conn.NewStream(ctx, desc, gpb.GNMI_Subscribe_FullMethodName, grpc.ForceCodecV2(rawCodec{}))
 	if err != nil {
 		return err
 	}
 	if err := st.SendMsg(s.request(l.d.cfg.Every, l.enc)); err != nil && err != io.EOF {
-		return err // of io.EOF the reason is what receiving says
+		return err // for io.EOF, RecvMsg returns the reason
 	}
 	if err := st.CloseSend(); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (l *line) stream(ctx context.Context, s *subscription, told func()) error {
 			return err
 		}
 		if synced {
-			told()
+			onSync()
 		}
 		if over > 0 && !collectors.Sleep(ctx, over) {
 			return ctx.Err()
@@ -345,8 +345,8 @@ func (d *device) take(m *message, s *subscription) (synced bool, over time.Durat
 	defer d.mu.Unlock()
 	d.whole = m.whole(d.whole)
 	b := d.whole
-	d.heard = now
-	d.samples = d.samples || !s.held
+	d.received = now
+	d.samples = d.samples || !s.onChange
 	if now.Sub(d.second) > d.pace.counts {
 		d.second, d.bytes = now, 0
 	}
@@ -390,7 +390,7 @@ func (l *line) beat(ctx context.Context) {
 			l.d.mu.Unlock()
 		case now := <-restate.C:
 			l.d.mu.Lock()
-			quiet := l.d.samples && now.Sub(l.d.heard) > l.d.pace.quiet+3*l.d.cfg.Every
+			quiet := l.d.samples && now.Sub(l.d.received) > l.d.pace.quiet+3*l.d.cfg.Every
 			if !quiet {
 				l.d.reader.restate(telemetry.Time(now.UnixNano()))
 			}

@@ -20,11 +20,11 @@ const (
 // session.
 type subscription struct {
 	*group
-	sampled bool // the device does not tell changes of it
-	plain   bool // it knows no heartbeat
-	until   time.Time
-	held    bool // what does not change is not told: we restate it
-	synced  bool
+	sampled  bool // the device does not tell changes of it
+	plain    bool // it knows no heartbeat
+	until    time.Time
+	onChange bool // what does not change is not told: we restate it
+	synced   bool
 }
 
 // request is the message that asks for the group.
@@ -46,7 +46,7 @@ func (s *subscription) request(every time.Duration, enc gpb.Encoding) *gpb.Subsc
 		}
 		list.Subscription = append(list.Subscription, x)
 	}
-	s.held = s.changes() && !s.sampled
+	s.onChange = s.changes() && !s.sampled
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
 }
 

@@ -36,16 +36,16 @@ type leaf struct {
 
 // use is one use of a leaf. An ignored leaf has none.
 type use struct {
-	rule  *rule
-	cell  book.Cell
-	fold  *folded
-	slot  int
-	word  uint64
-	known bool
-	held  bool           // restated while the session stands
-	at    telemetry.Time // of the word
-	port  *port
-	near  *neighbourhood
+	rule     *rule
+	cell     book.Cell
+	fold     *folded
+	slot     int
+	word     uint64
+	known    bool
+	onChange bool           // restated while the session stands
+	at       telemetry.Time // of the word
+	port     *port
+	near     *neighbourhood
 }
 
 // child returns the node below n for an element, nil where nothing is known of

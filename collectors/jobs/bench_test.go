@@ -49,8 +49,8 @@ func BenchmarkSlurm(b *testing.B) {
 			b.Fatal(err)
 		}
 		s.jobs.finish(r)
-		if err := s.sizes.emit(r, s.jobs); err != nil || len(s.jobs.held) != 200 {
-			b.Fatal(err, len(s.jobs.held))
+		if err := s.sizes.emit(r, s.jobs); err != nil || len(s.jobs.known) != 200 {
+			b.Fatal(err, len(s.jobs.known))
 		}
 	}
 }

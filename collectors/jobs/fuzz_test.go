@@ -49,15 +49,15 @@ func FuzzKubernetes(f *testing.F) {
 		e := listen(t)
 		r := newReport(e, time.Unix(2000000000, 0))
 		for range 2 {
-			k.pods.keep(k.pods.held, p, false)
-			k.tell(r)
-			k.owners[0].keep(k.owners[0].held, o, false)
-			k.queued.keep(k.queued.held, q, false)
-			k.tell(r)
-			clear(k.pods.held)
+			k.pods.keep(k.pods.objects, p, false)
+			k.publish(r)
+			k.owners[0].keep(k.owners[0].objects, o, false)
+			k.queued.keep(k.queued.objects, q, false)
+			k.publish(r)
+			clear(k.pods.objects)
 		}
-		clear(k.owners[0].held)
-		k.tell(r)
+		clear(k.owners[0].objects)
+		k.publish(r)
 		if err := k.sizes.emit(r, k.jobs); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func FuzzFiles(f *testing.F) {
 		}
 		if c, err := readRAS(text); err == nil {
 			s := newRAS(Config{Type: typeRAS, Name: "r", Job: "j"}.withDefaults(), nil)
-			if err := s.tell(r, c); err != nil {
+			if err := s.reportErrors(r, c); err != nil {
 				t.Fatal(err)
 			}
 		}

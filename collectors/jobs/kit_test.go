@@ -63,5 +63,5 @@ func (e ear) golden() string {
 // start runs a collector until the test is over.
 func start(t *testing.T, c collectors.Collector) ear {
 	t.Helper()
-	return ear{collectorstest.Hear(t, c)}
+	return ear{collectorstest.Record(t, c)}
 }

@@ -89,7 +89,7 @@ func (k *kube) read(ctx context.Context, r *report) error {
 		return err
 	}
 	r.now = telemetry.Time(time.Now().UnixNano())
-	k.tell(r)
+	k.publish(r)
 	return k.sizes.emit(r, k.jobs)
 }
 
@@ -184,8 +184,8 @@ func (k *kube) refused(errs []error, r *report) {
 	k.owners = keep
 }
 
-// tell makes jobs of the pods and their owners, and states what has changed.
-func (k *kube) tell(r *report) {
+// publish makes jobs of the pods and their owners, and states what has changed.
+func (k *kube) publish(r *report) {
 	all := map[string]*work{}
 	of := func(m *meta, key, name string) *work {
 		w := all[key]
@@ -197,13 +197,13 @@ func (k *kube) tell(r *report) {
 	}
 	known := map[string]bool{}
 	for _, f := range k.owners {
-		for _, uid := range slices.Sorted(maps.Keys(f.held)) {
-			m := &f.held[uid].Metadata
+		for _, uid := range slices.Sorted(maps.Keys(f.objects)) {
+			m := &f.objects[uid].Metadata
 			of(m, m.Namespace+"/"+m.Name, m.Name) // by which it is named, whatever its pods are called
 		}
 	}
-	for _, uid := range slices.Sorted(maps.Keys(k.pods.held)) {
-		p := k.pods.held[uid]
+	for _, uid := range slices.Sorted(maps.Keys(k.pods.objects)) {
+		p := k.pods.objects[uid]
 		key, name := p.job()
 		w := of(&p.Metadata, key, name)
 		if !known[key] {
@@ -212,14 +212,14 @@ func (k *kube) tell(r *report) {
 		p.add(w)
 	}
 	for _, f := range k.owners {
-		for _, uid := range slices.Sorted(maps.Keys(f.held)) {
-			o := f.held[uid]
+		for _, uid := range slices.Sorted(maps.Keys(f.objects)) {
+			o := f.objects[uid]
 			o.add(all[o.Metadata.Namespace+"/"+o.Metadata.Name])
 		}
 	}
 	if k.queued != nil {
-		for _, uid := range slices.Sorted(maps.Keys(k.queued.held)) {
-			q := k.queued.held[uid]
+		for _, uid := range slices.Sorted(maps.Keys(k.queued.objects)) {
+			q := k.queued.objects[uid]
 			if w := all[q.Metadata.Namespace+"/"+q.Metadata.owner()]; w != nil {
 				q.add(w)
 			}
@@ -250,12 +250,12 @@ func (k *kube) tell(r *report) {
 // pass before that is reported: its owner and its queue are watched separately, and
 // may give the reason.
 func (k *kube) unexplained(r *report, w *work) bool {
-	if w.phase != waiting || k.jobs.held[w.key] == nil {
+	if w.phase != waiting || k.jobs.known[w.key] == nil {
 		delete(k.gone, w.key)
 		return false
 	}
-	since, told := k.gone[w.key]
-	if told {
+	since, published := k.gone[w.key]
+	if published {
 		w.end = max(w.end, since)
 		return false
 	}

@@ -28,14 +28,14 @@ type follower interface {
 type feed[T any] struct {
 	group, plural string                    // /apis/batch/v1, jobs
 	of            func(*T) (*meta, bool)    // and whether it is followed
-	held          map[string]*T             // by uid
+	objects       map[string]*T             // by uid
 	version       string                    // of what was heard last; "" asks for the list
 	most          int                       // that are held
 	dropped       map[collectors.Reason]int // of this round
 }
 
 func newFeed[T any](group, plural string, most int, of func(*T) (*meta, bool)) *feed[T] {
-	return &feed[T]{group: group, plural: plural, of: of, held: map[string]*T{}, most: most, dropped: map[collectors.Reason]int{}}
+	return &feed[T]{group: group, plural: plural, of: of, objects: map[string]*T{}, most: most, dropped: map[collectors.Reason]int{}}
 }
 
 var errGone = errors.New("the server has forgotten what has changed")
@@ -69,7 +69,7 @@ func (f *feed[T]) path(namespace string) string {
 }
 
 func (f *feed[T]) list(ctx context.Context, k *kube) error {
-	held := map[string]*T{}
+	objects := map[string]*T{}
 	version, from := "", ""
 	for {
 		var page struct {
@@ -87,18 +87,18 @@ func (f *feed[T]) list(ctx context.Context, k *kube) error {
 			return fmt.Errorf("%w: a list of no version", errForm)
 		}
 		for _, b := range page.Items {
-			f.keep(held, b, false)
+			f.keep(objects, b, false)
 		}
 		version, from = page.Metadata.ResourceVersion, page.Metadata.Continue
 		if from == "" {
-			f.held, f.version = held, version
+			f.objects, f.version = objects, version
 			return nil
 		}
 	}
 }
 
 // keep records a resource that is followed, or that it is gone.
-func (f *feed[T]) keep(held map[string]*T, b []byte, gone bool) {
+func (f *feed[T]) keep(objects map[string]*T, b []byte, gone bool) {
 	x := new(T)
 	err := unmarshal(b, x)
 	m, follows := f.of(x)
@@ -106,11 +106,11 @@ func (f *feed[T]) keep(held map[string]*T, b []byte, gone bool) {
 	case err != nil || m.UID == "" || m.Name == "":
 		f.dropped[collectors.Malformed]++
 	case gone || !follows:
-		delete(held, m.UID)
-	case len(held) >= f.most && held[m.UID] == nil:
+		delete(objects, m.UID)
+	case len(objects) >= f.most && objects[m.UID] == nil:
 		f.dropped[collectors.OverLimit]++
 	default:
-		held[m.UID] = x
+		objects[m.UID] = x
 	}
 }
 
@@ -142,7 +142,7 @@ func (f *feed[T]) watch(ctx context.Context, k *kube) error {
 				f.version = at.Metadata.ResourceVersion
 			}
 			if e.Type != "BOOKMARK" {
-				f.keep(f.held, e.Object, e.Type == "DELETED")
+				f.keep(f.objects, e.Object, e.Type == "DELETED")
 			}
 		}
 	})

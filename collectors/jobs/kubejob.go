@@ -37,8 +37,8 @@ func (c *condition) at() telemetry.Time {
 	return telemetry.Time(c.LastTransitionTime.UnixNano())
 }
 
-// says returns the reason for which it holds.
-func (c *condition) says() string {
+// reason returns the reason for which it holds.
+func (c *condition) reason() string {
 	return strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
 }
 
@@ -90,7 +90,7 @@ func (o *owner) add(w *work) {
 	over := c.is("Failed", "Complete", "Completed")
 	switch {
 	case over != nil && over.Type == "Failed":
-		w.phase, w.text = failed, cmp.Or(w.text, over.says())
+		w.phase, w.text = failed, cmp.Or(w.text, over.reason())
 		w.end = max(w.end, over.at())
 	case over != nil:
 		w.phase, w.text, w.end = ended, "", cmp.Or(over.at(), w.end)
@@ -127,5 +127,5 @@ func (q *workload) add(w *work) {
 		return
 	}
 	w.phase, w.end = ended, cmp.Or(out.at(), w.end)
-	w.text = "evicted by queue " + q.Spec.QueueName + ": " + out.says()
+	w.text = "evicted by queue " + q.Spec.QueueName + ": " + out.reason()
 }

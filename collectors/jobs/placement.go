@@ -45,14 +45,14 @@ type tracker struct {
 	source string // of the edges
 	target string
 	max    int
-	held   map[string]*work // those that run
+	known  map[string]*work // those that run
 	names  map[telemetry.Entity]string
 	seen   map[string]bool
 	later  bool // a list was read before
 }
 
 func newTracker(source, target string, most int) *tracker {
-	return &tracker{source: source, target: target, max: most, held: map[string]*work{}, names: map[telemetry.Entity]string{}, seen: map[string]bool{}}
+	return &tracker{source: source, target: target, max: most, known: map[string]*work{}, names: map[telemetry.Entity]string{}, seen: map[string]bool{}}
 }
 
 // fresh is how long ago a job of the first list may have started for its start to
@@ -61,7 +61,7 @@ const fresh = time.Minute
 
 // note takes one job of a list.
 func (t *tracker) note(r *report, w work) {
-	h := t.held[w.key]
+	h := t.known[w.key]
 	switch {
 	case w.phase == running && h == nil:
 		t.begin(r, w)
@@ -79,7 +79,7 @@ func (t *tracker) begin(r *report, w work) {
 		r.drop(collectors.Duplicate, 1)
 		return
 	}
-	if len(t.held) >= t.max {
+	if len(t.known) >= t.max {
 		r.drop(collectors.OverLimit, 1)
 		return
 	}
@@ -87,7 +87,7 @@ func (t *tracker) begin(r *report, w work) {
 	if unknown || w.start > r.now { // it runs: its clock is ahead of ours
 		w.start = r.now
 	}
-	t.held[w.key], t.names[w.job], t.seen[w.key] = &w, w.key, true
+	t.known[w.key], t.names[w.job], t.seen[w.key] = &w, w.key, true
 	for _, s := range w.spots {
 		t.state(r, &w, s, w.start, 0)
 	}
@@ -152,16 +152,16 @@ func (t *tracker) stop(r *report, h *work, w work) {
 		name = telemetry.EventJobEnded
 	}
 	t.happen(r, h.job, name, at, w.text)
-	delete(t.held, h.key)
+	delete(t.known, h.key)
 	delete(t.names, h.job)
 }
 
 // finish is called when a list was read to its end: what ran and is not in it
 // has ended.
 func (t *tracker) finish(r *report) {
-	for _, k := range slices.Sorted(maps.Keys(t.held)) {
+	for _, k := range slices.Sorted(maps.Keys(t.known)) {
 		if !t.seen[k] {
-			t.stop(r, t.held[k], work{phase: ended, text: "no longer listed"})
+			t.stop(r, t.known[k], work{phase: ended, text: "no longer listed"})
 		}
 	}
 	t.later = true

@@ -105,7 +105,7 @@ func (s *ras) read(ctx context.Context, r *report) error {
 		r.drop(reasonOf(err), 1)
 		return err
 	}
-	return s.tell(r, c)
+	return s.reportErrors(r, c)
 }
 
 // ask sends the command and reads the answer to its end, which is when the other
@@ -127,9 +127,9 @@ func (s *ras) ask(ctx context.Context) ([]byte, error) {
 	return text, err
 }
 
-// tell states where the ranks run, how many collectives each has begun, and which
+// reportErrors states where the ranks run, how many collectives each has begun, and which
 // are in an error state.
-func (s *ras) tell(r *report, c *communicator) error {
+func (s *ras) reportErrors(r *report, c *communicator) error {
 	now := map[telemetry.Event]bool{}
 	if c != nil {
 		w := work{key: c.Hash, job: s.job, phase: running}

@@ -24,11 +24,11 @@ func newSizes(c Config) *sizes {
 // emit states the jobs that run. The book is replaced when most of its series are
 // of jobs that are gone.
 func (s *sizes) emit(r *report, t *tracker) error {
-	if s.book.Series() > 4*len(t.held)+1024 {
+	if s.book.Series() > 4*len(t.known)+1024 {
 		s.book = book.New(s.cfg)
 	}
-	for _, k := range slices.Sorted(maps.Keys(t.held)) {
-		w := t.held[k]
+	for _, k := range slices.Sorted(maps.Keys(t.known)) {
+		w := t.known[k]
 		for _, x := range [...]struct {
 			name telemetry.MetricName
 			n    int

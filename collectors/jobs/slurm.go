@@ -238,7 +238,7 @@ func (s *slurm) work(j *slurmJob, r *report) (work, error) {
 	case w.phase == waiting:
 		w.end = seconds(j.Submit)
 		w.phase, w.text = failed, strings.TrimSpace("queued again "+none(j.StateReason))
-		if s.jobs.held[id] == nil {
+		if s.jobs.known[id] == nil {
 			w.phase = waiting
 		}
 		return w, nil

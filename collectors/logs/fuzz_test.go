@@ -47,7 +47,7 @@ func FuzzLine(f *testing.F) {
 				t.Errorf("%q: text %q", raw, l.text)
 			}
 			if p := c.library.find(&l); p.pattern != nil && p.Event != "" {
-				h, ok := p.tell(names)
+				h, ok := p.event(names)
 				if ok && (h.event.Entity.Validate() != nil || len(h.event.Text) > maxText || h.event.Name == "") {
 					t.Errorf("%q: %+v", raw, h.event)
 				}

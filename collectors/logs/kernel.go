@@ -15,13 +15,13 @@ const offBy = 2 * time.Second
 
 // kernelLog is one host's kernel messages: their numbers and their clock.
 type kernelLog struct {
-	boot    time.Time // wall clock at boot; zero unknown
-	numbers bool      // seq is of a record
-	seq     uint64
-	since   time.Duration
-	held    line // a line that goes on
-	fresh   bool // of held
-	holding bool
+	boot       time.Time // wall clock at boot; zero unknown
+	numbers    bool      // seq is of a record
+	seq        uint64
+	since      time.Duration
+	unfinished line // a line that goes on
+	fresh      bool // of held
+	holding    bool
 }
 
 // next takes a record's number. It returns how many were lost before it, and
@@ -56,16 +56,16 @@ func (k *kernelLog) date(l *line, now time.Time, fresh bool) {
 // complete, if one is.
 func (k *kernelLog) join(l line, fresh bool) (out line, wasFresh, ok bool) {
 	if l.rest && k.holding {
-		k.held.text = clip(k.held.text+l.text, maxLine)
+		k.unfinished.text = clip(k.unfinished.text+l.text, maxLine)
 		return line{}, false, false
 	}
 	out, wasFresh, ok = k.flush()
 	if l.part {
-		k.held, k.fresh, k.holding = l, fresh, true
+		k.unfinished, k.fresh, k.holding = l, fresh, true
 		return out, wasFresh, ok
 	}
 	if ok { // two lines at once: the parts' comes first, this one follows
-		k.held, k.fresh, k.holding = l, fresh, true
+		k.unfinished, k.fresh, k.holding = l, fresh, true
 		return out, wasFresh, true
 	}
 	return l, fresh, true
@@ -73,8 +73,8 @@ func (k *kernelLog) join(l line, fresh bool) (out line, wasFresh, ok bool) {
 
 // flush gives the line that waits for more.
 func (k *kernelLog) flush() (line, bool, bool) {
-	out, fresh, ok := k.held, k.fresh, k.holding
-	k.held, k.holding = line{}, false
+	out, fresh, ok := k.unfinished, k.fresh, k.holding
+	k.unfinished, k.holding = line{}, false
 	return out, fresh, ok
 }
 

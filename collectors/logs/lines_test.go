@@ -51,7 +51,7 @@ func TestLines(t *testing.T) {
 			}
 			got = "skipped"
 			if f := c.library.find(&l); f.pattern != nil {
-				h, ok := f.tell(names)
+				h, ok := f.event(names)
 				got = fmt.Sprintf("%s: %s %s %s", f.pattern.Name, h.event.Entity, h.event.Name, h.event.Text)
 				if !ok {
 					got = "unknown"

@@ -357,7 +357,7 @@ func (r *reader) line(by way, l *line, stale, fresh bool) {
 		r.dropped[collectors.Stale]++
 		return
 	}
-	h, ok := f.tell(r.names)
+	h, ok := f.event(r.names)
 	if !ok {
 		r.dropped[collectors.Unknown]++
 		return
@@ -405,7 +405,7 @@ func (r *reader) stateDue() {
 	}
 	err := r.trouble()
 	if err == nil {
-		r.tellCounts(now)
+		r.emitCounts(now)
 	}
 	if r.receiver != nil {
 		r.receiver.drops(r.dropped)
@@ -451,8 +451,8 @@ func (r *reader) targets() map[string]error {
 	return out
 }
 
-// tellCounts states every counter.
-func (r *reader) tellCounts(now time.Time) {
+// emitCounts states every counter.
+func (r *reader) emitCounts(now time.Time) {
 	at := telemetry.Time(now.UnixNano())
 	// order-independent: a book lays out series by when they came first, and
 	// each has a place of its own.

@@ -167,8 +167,8 @@ func (h *happening) same() same {
 
 func (h *happening) teller() teller { return teller{h.pattern, h.way} }
 
-// tell makes a line's event; false where no entity of the pattern can be named.
-func (f *found) tell(t *names) (happening, bool) {
+// event makes a line's event; false where no entity of the pattern can be named.
+func (f *found) event(t *names) (happening, bool) {
 	h := happening{pattern: f.pattern, host: f.line.host}
 	value := f.value(t)
 	part := func(table, name string) (string, bool) {

@@ -28,7 +28,7 @@ func TestRecordedMessages(t *testing.T) {
 				l.host = source
 			}
 			if f := c.library.find(&l); f.pattern != nil {
-				h, _ := f.tell(names)
+				h, _ := f.event(names)
 				out = append(out, fmt.Sprintf("%s %s %s", h.event.Entity, h.event.Name, h.event.Text))
 			}
 		}

@@ -84,7 +84,7 @@ func (r *repeats) judge(h *happening, now time.Time) (v verdict, before []teleme
 			o.more++
 			return again, nil
 		}
-		before = o.tell()
+		before = o.repeatEvents()
 		delete(r.open, k)
 	}
 	return r.admit(k, h, now), before
@@ -135,14 +135,14 @@ func (r *repeats) due(now time.Time, end bool) []telemetry.Event {
 			continue
 		}
 		delete(r.open, k)
-		out = append(out, o.tell()...)
+		out = append(out, o.repeatEvents()...)
 	}
 	slices.SortFunc(out, telemetry.Event.Compare)
 	return out
 }
 
-// tell returns the event that reports repeats; none if there were none.
-func (o *run) tell() []telemetry.Event {
+// repeatEvents returns the event that reports repeats; none if there were none.
+func (o *run) repeatEvents() []telemetry.Event {
 	if o.more == 0 {
 		return nil
 	}

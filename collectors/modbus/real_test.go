@@ -60,7 +60,7 @@ func TestModbusReadsAnIndependentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ear := collectorstest.Hear(t, c)
+	ear := collectorstest.Record(t, c)
 	ear.Until("reading of both supplies", func() bool { return len(ear.Series) >= 8 && len(ear.Sweeps) > 0 })
 	ear.Mu.Lock()
 	defer ear.Mu.Unlock()

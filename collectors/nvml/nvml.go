@@ -115,11 +115,11 @@ func (r *reader) sweep(sink collectors.Sink) collectors.Sweep {
 	began := time.Now()
 	s := collectors.Sweep{Dropped: map[collectors.Reason]int{}}
 	s.Read += r.events(sink, &s)
-	silent := 0
+	missing := 0
 	for _, c := range r.cards {
 		r.sheet = sheet{}
 		if err := c.read(&r.sheet); err != nil {
-			silent++
+			missing++
 			s.Dropped[collectors.Unreadable]++
 			sink.Logger().Debug("gpu not read", "gpu", r.gpu(c.index()), "err", err)
 			r.gaps(c.index())
@@ -127,8 +127,8 @@ func (r *reader) sweep(sink collectors.Sink) collectors.Sweep {
 		}
 		r.note(c.index(), &s)
 	}
-	if silent == len(r.cards) {
-		s.Err = fmt.Errorf("none of %d GPUs answers", silent)
+	if missing == len(r.cards) {
+		s.Err = fmt.Errorf("none of %d GPUs answers", missing)
 	}
 	at := now()
 	n, err := r.book.Emit(sink, telemetry.Instant{Source: at, Received: at})

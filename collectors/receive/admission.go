@@ -17,21 +17,21 @@ const (
 
 // admission is what is held at present.
 type admission struct {
-	mu   sync.Mutex
-	held int64
-	by   map[netip.Addr]int64
+	mu       sync.Mutex
+	reserved int64
+	by       map[netip.Addr]int64
 }
 
 func (a *admission) take(from netip.Addr, n int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.held+n > bodyBytes || a.by[from]+n > bodyBytesAddress {
+	if a.reserved+n > bodyBytes || a.by[from]+n > bodyBytesAddress {
 		return false
 	}
 	if a.by == nil {
 		a.by = map[netip.Addr]int64{}
 	}
-	a.held += n
+	a.reserved += n
 	a.by[from] += n
 	return true
 }
@@ -39,7 +39,7 @@ func (a *admission) take(from netip.Addr, n int64) bool {
 func (a *admission) give(from netip.Addr, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.held -= n
+	a.reserved -= n
 	if left := a.by[from] - n; left > 0 {
 		a.by[from] = left
 	} else {
@@ -50,10 +50,10 @@ func (a *admission) give(from netip.Addr, n int64) {
 // admitted is a body whose bytes are counted while they are read. Read fails with a
 // *fault of 429 where there is no room for more.
 type admitted struct {
-	body io.Reader
-	room *admission
-	from netip.Addr
-	held int64
+	body     io.Reader
+	room     *admission
+	from     netip.Addr
+	reserved int64
 }
 
 // body bounds the body of a request: its own length, and what all of them hold. The
@@ -69,11 +69,11 @@ func (b *admitted) Read(p []byte) (int, error) {
 	if n > 0 && !b.room.take(b.from, int64(n)) {
 		return 0, &fault{status: http.StatusTooManyRequests, err: errBusy}
 	}
-	b.held += int64(n)
+	b.reserved += int64(n)
 	return n, err
 }
 
 func (b *admitted) release() {
-	b.room.give(b.from, b.held)
-	b.held = 0
+	b.room.give(b.from, b.reserved)
+	b.reserved = 0
 }

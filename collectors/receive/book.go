@@ -47,10 +47,10 @@ type book struct {
 
 // job is a job that reports: its own source and those of its ranks.
 type job struct {
-	entity telemetry.Entity
-	own    *source
-	ranks  map[int64]*source
-	heard  telemetry.Time // when it last reported, by our clock
+	entity   telemetry.Entity
+	own      *source
+	ranks    map[int64]*source
+	reported telemetry.Time // when it last reported, by our clock
 }
 
 // source is a feed with room for one frame.
@@ -96,7 +96,7 @@ func (b *book) room(r *report) bool {
 		return true
 	}
 	for name, other := range b.jobs {
-		if other != j && r.now.Sub(other.heard) > idle {
+		if other != j && r.now.Sub(other.reported) > idle {
 			b.drop(name)
 		}
 	}
@@ -118,7 +118,7 @@ func (b *book) emit(r *report, sink collectors.Sink) (receipt, error) {
 	if err := b.open(j, &e); err != nil {
 		return receipt{}, err
 	}
-	b.jobs[r.job], j.heard = j, r.now
+	b.jobs[r.job], j.reported = j, r.now
 	if !known {
 		e.started(j)
 	}
@@ -127,7 +127,7 @@ func (b *book) emit(r *report, sink collectors.Sink) (receipt, error) {
 			return receipt{}, err
 		}
 	}
-	e.excuse(j)
+	e.emitReason(j)
 	e.out.Steps = len(r.steps)
 	return e.out, nil
 }
@@ -266,10 +266,10 @@ func (e *emission) jobStep(j *job, s *step) {
 	}
 }
 
-// excuse reports to the engine that the step in progress contains something other
+// emitReason reports to the engine that the step in progress contains something other
 // than training (expected activity). The engine knows checkpoints as the only
 // reason for that.
-func (e *emission) excuse(j *job) {
+func (e *emission) emitReason(j *job) {
 	if s := e.excused; s != nil {
 		e.event(j, s.end, telemetry.EventCheckpointEnded, "phase "+string(s.phase))
 	}

@@ -132,17 +132,17 @@ func state(sink collectors.Sink, old, now edgeList, at telemetry.Time) int {
 		n++
 	}
 	for _, e := range now {
-		if _, stands := slices.BinarySearchFunc(old, e, (*telemetry.Edge).Compare); !stands {
+		if _, current := slices.BinarySearchFunc(old, e, (*telemetry.Edge).Compare); !current {
 			stated := *e // the record belongs to the sink
 			emit(&stated)
 		}
 	}
-	stands := make(map[telemetry.EdgeIdentity]bool, len(now))
+	current := make(map[telemetry.EdgeIdentity]bool, len(now))
 	for _, e := range now {
-		stands[e.Identity()] = true
+		current[e.Identity()] = true
 	}
 	for _, e := range old {
-		if !stands[e.Identity()] && e.End == 0 {
+		if !current[e.Identity()] && e.End == 0 {
 			gone := *e
 			gone.End, gone.Received = at, at
 			emit(&gone)

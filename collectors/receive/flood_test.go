@@ -112,8 +112,8 @@ func TestBodiesHoldBoundedMemory(t *testing.T) {
 	}
 	p.bodies.mu.Lock()
 	defer p.bodies.mu.Unlock()
-	if p.bodies.held > bodyBytesAddress {
-		t.Errorf("%d bytes are held", p.bodies.held)
+	if p.bodies.reserved > bodyBytesAddress {
+		t.Errorf("%d bytes are held", p.bodies.reserved)
 	}
 }
 

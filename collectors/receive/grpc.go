@@ -30,13 +30,13 @@ import (
 const (
 	grpcRequests    = 16               // at once; times MaxBody is the most memory that they take
 	grpcOfAddress   = 8                // of those from one address, so that it cannot keep the others out
-	grpcPatience    = 30 * time.Second // for one request, however slowly it comes
+	grpcTimeout     = 30 * time.Second // for one request, however slowly it comes
 	grpcStreams     = 8                // of a connection
 	grpcHeader      = 16 << 10
 	grpcIdle        = 5 * time.Minute
 	grpcKeepalive   = time.Minute
 	grpcHandshake   = 10 * time.Second
-	grpcEndPatience = 5 * time.Second
+	grpcStopTimeout = 5 * time.Second
 )
 
 // GRPC is the part of a Receiver that takes OTLP over gRPC. What it takes, the
@@ -45,7 +45,7 @@ type GRPC struct {
 	receiver *Receiver
 	cfg      Listener
 	bound    chan net.Addr
-	patience time.Duration // for one request
+	timeout  time.Duration // for one request
 
 	mu    sync.Mutex
 	under int                // requests under way
@@ -57,7 +57,7 @@ func (r *Receiver) GRPC() *GRPC {
 	if r.cfg.OTLP.Listen == "" {
 		return nil
 	}
-	return &GRPC{receiver: r, cfg: r.cfg.OTLP, bound: make(chan net.Addr, 1), patience: grpcPatience, by: map[netip.Addr]int{}}
+	return &GRPC{receiver: r, cfg: r.cfg.OTLP, bound: make(chan net.Addr, 1), timeout: grpcTimeout, by: map[netip.Addr]int{}}
 }
 
 // Target is where it listens.
@@ -94,7 +94,7 @@ func (g *GRPC) Run(ctx context.Context, sink collectors.Sink) error {
 
 // end lets requests under way come to their end, for a while.
 func end(server *grpc.Server) {
-	late := time.AfterFunc(grpcEndPatience, server.Stop)
+	late := time.AfterFunc(grpcStopTimeout, server.Stop)
 	server.GracefulStop()
 	late.Stop()
 }
@@ -133,7 +133,7 @@ func (g *GRPC) admit(ctx context.Context, info *tap.Info) (context.Context, erro
 		g.receiver.refused(collectors.OverLimit)
 		return nil, status.Error(codes.Unavailable, errBusy.Error())
 	}
-	ctx, cancel := context.WithTimeout(ctx, g.patience)
+	ctx, cancel := context.WithTimeout(ctx, g.timeout)
 	context.AfterFunc(ctx, func() { // it is done when the request is
 		cancel()
 		g.leave(from)

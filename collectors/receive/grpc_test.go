@@ -36,7 +36,7 @@ import (
 // listening starts a receiver that takes OTLP over gRPC, and returns its address.
 func listening(t *testing.T, c Config) (p *post, address string) {
 	t.Helper()
-	return listeningFor(t, c, grpcPatience)
+	return listeningFor(t, c, grpcTimeout)
 }
 
 // listeningFor is listening where a request has so much time.
@@ -45,7 +45,7 @@ func listeningFor(t *testing.T, c Config, patience time.Duration) (p *post, addr
 	c.OTLP.Listen = "127.0.0.1:0"
 	p = open(t, c)
 	g := p.GRPC()
-	g.patience = patience
+	g.timeout = patience
 	p.part = g
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)

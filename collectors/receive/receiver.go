@@ -81,12 +81,12 @@ func (c Config) withDefaults() Config {
 // Metrics are its HTTP handlers, and they accept while Run runs.
 type Receiver struct {
 	mapping.Formers
-	cfg         Config
-	book        book
-	write, otlp *push
-	room        chan struct{} // of requests with series that are unpacked at once
-	bodies      admission
-	patience    time.Duration // of a request that was read whole, until it may be unpacked
+	cfg           Config
+	book          book
+	write, otlp   *push
+	room          chan struct{} // of requests with series that are unpacked at once
+	bodies        admission
+	unpackTimeout time.Duration // of a request that was read whole, until it may be unpacked
 
 	running sync.RWMutex // held for reading by a request that emits
 	sink    collectors.Sink
@@ -98,7 +98,7 @@ func (r *Receiver) Target() string { return "http" }
 // New returns a receiver that knows no job.
 func New(c Config) *Receiver {
 	c = c.withDefaults()
-	return &Receiver{Formers: c.Mapper.Formers, cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce), patience: unpackPatience}
+	return &Receiver{Formers: c.Mapper.Formers, cfg: c, book: newBook(c), write: newPush(c, "write"), otlp: newPush(c, "otlp"), room: make(chan struct{}, atOnce), unpackTimeout: unpackTimeout}
 }
 
 // Run lets the handlers emit into sink until ctx is done and the last of them

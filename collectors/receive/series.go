@@ -23,8 +23,8 @@ const (
 	maxPast = 2 * time.Hour
 	// atOnce is how many requests with series are unpacked at the same time.
 	atOnce = 4
-	// unpackPatience is how long one waits that was read whole.
-	unpackPatience = 5 * time.Second
+	// unpackTimeout is how long one waits that was read whole.
+	unpackTimeout = 5 * time.Second
 	// unpacked is how many times its packed length a request may have.
 	unpacked = 4
 )
@@ -65,7 +65,7 @@ type written struct {
 
 // enter waits until a request may be unpacked, for a while.
 func (r *Receiver) enter(ctx context.Context) (leave func(), err error) {
-	late := time.NewTimer(r.patience)
+	late := time.NewTimer(r.unpackTimeout)
 	defer late.Stop()
 	select {
 	case r.room <- struct{}{}:

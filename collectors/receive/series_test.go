@@ -278,7 +278,7 @@ func TestOTLP(t *testing.T) {
 // TestBusy: more requests at once than are taken are put off, not kept.
 func TestBusy(t *testing.T) {
 	p, _ := pushed(t, Config{})
-	p.patience = time.Millisecond
+	p.unpackTimeout = time.Millisecond
 	for range atOnce {
 		p.room <- struct{}{}
 	}

@@ -92,21 +92,21 @@ func failed(why collectors.Reason, format string, args ...any) answer {
 }
 
 // get requests a page. It logs in where that is needed.
-func (c *client) get(ctx context.Context, target, etag string, patience time.Duration) answer {
+func (c *client) get(ctx context.Context, target, etag string, timeout time.Duration) answer {
 	began := c.clock()
 	if target != root+"/" {
-		if a := c.login(ctx, patience); a.err != nil {
+		if a := c.login(ctx, timeout); a.err != nil {
 			a.received, a.took = c.clock(), c.clock().Sub(began)
 			return a
 		}
 	}
-	a, status := c.once(ctx, target, etag, patience)
+	a, status := c.once(ctx, target, etag, timeout)
 	if status == http.StatusUnauthorized && c.renewable() {
 		// The session has ended, or the password has changed: retry once.
-		if b := c.login(ctx, patience); b.err != nil {
+		if b := c.login(ctx, timeout); b.err != nil {
 			a = b
 		} else {
-			a, status = c.once(ctx, target, etag, patience)
+			a, status = c.once(ctx, target, etag, timeout)
 		}
 	}
 	if c.usesBasic() {
@@ -116,8 +116,8 @@ func (c *client) get(ctx context.Context, target, etag string, patience time.Dur
 	return a
 }
 
-func (c *client) once(ctx context.Context, target, etag string, patience time.Duration) (answer, int) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *client) once(ctx context.Context, target, etag string, timeout time.Duration) (answer, int) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+target, nil)
 	if err != nil {
@@ -232,7 +232,7 @@ func (c *client) authorised() bool {
 
 // login ensures that requests are authenticated. After a refusal it waits, longer
 // from time to time: a service locks out a client that asks too often.
-func (c *client) login(ctx context.Context, patience time.Duration) answer {
+func (c *client) login(ctx context.Context, timeout time.Duration) answer {
 	if c.authorised() {
 		return answer{}
 	}
@@ -249,17 +249,17 @@ func (c *client) login(ctx context.Context, patience time.Duration) answer {
 		c.useBasic(user, password)
 		return answer{}
 	}
-	return c.session(ctx, user, password, min(loginPatience*max(patience, c.cfg.Patience), mostPatience))
+	return c.session(ctx, user, password, min(loginTimeoutRatio*max(timeout, c.cfg.Timeout), maxTimeout))
 }
 
-// loginPatience is the ratio of the timeout of a login to that of a page: a
+// loginTimeoutRatio is the ratio of the timeout of a login to that of a page: a
 // controller creates the session even after the client has given up, and has few of
 // them.
-const loginPatience = 5
+const loginTimeoutRatio = 5
 
 // session makes a session.
-func (c *client) session(ctx context.Context, user, password string, patience time.Duration) answer {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (c *client) session(ctx context.Context, user, password string, timeout time.Duration) answer {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	body, err := json.Marshal(map[string]string{"UserName": user, "Password": password})
 	if err != nil {

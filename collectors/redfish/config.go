@@ -26,8 +26,8 @@ const (
 	None    = "none"
 )
 
-// mostPatience bounds how long a slow page is waited for.
-const mostPatience = 5 * time.Minute
+// maxTimeout bounds how long a slow page is waited for.
+const maxTimeout = 5 * time.Minute
 
 // Target is one service: its address, or keys.
 type Target struct {
@@ -76,9 +76,9 @@ type Config struct {
 	Slow time.Duration `yaml:"slow_interval" was:"slow" default:"1m" min:"1s" max:"1h"`
 	// Walk is how often everything else is asked for.
 	Walk time.Duration `yaml:"discovery_interval" was:"walk" default:"15m" min:"1m" max:"24h"`
-	// Patience is how long an answer is waited for; a page that takes longer is given
+	// Timeout is how long an answer is waited for; a page that takes longer is given
 	// more the next time.
-	Patience time.Duration `yaml:"timeout" was:"patience" default:"1m" min:"1s" max:"5m"`
+	Timeout time.Duration `yaml:"timeout" was:"patience" default:"1m" min:"1s" max:"5m"`
 	// NoReports leaves out metric reports.
 	NoReports bool `yaml:"reports" invert:"true"`
 	// NoEvents leaves out the event stream.

@@ -44,7 +44,7 @@ logs: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Every != 20*time.Second || c.Slow != 2*time.Minute || c.Walk != 30*time.Minute || c.Patience != 3*time.Minute || !c.NoReports || !c.NoEvents || c.NoLogs || c.Auth != Basic || !c.TLS.Unverified {
+	if c.Every != 20*time.Second || c.Slow != 2*time.Minute || c.Walk != 30*time.Minute || c.Timeout != 3*time.Minute || !c.NoReports || !c.NoEvents || c.NoLogs || c.Auth != Basic || !c.TLS.Unverified {
 		t.Errorf("%+v", c)
 	}
 	r, err := New(c, dial.Guard{})

@@ -51,7 +51,7 @@ func (c *controller) reader(t *testing.T, address string) *Collector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.cfg.Every, r.cfg.Slow, r.cfg.Walk, r.cfg.Patience, r.client.again = 20*time.Millisecond, 60*time.Millisecond, 200*time.Millisecond, 2*time.Second, 20*time.Millisecond
+	r.cfg.Every, r.cfg.Slow, r.cfg.Walk, r.cfg.Timeout, r.client.again = 20*time.Millisecond, 60*time.Millisecond, 200*time.Millisecond, 2*time.Second, 20*time.Millisecond
 	return r
 }
 

@@ -247,9 +247,9 @@ func TestEveryFlaw(t *testing.T) {
 		t.Run(string(f.flaw.Fault), func(t *testing.T) {
 			t.Parallel()
 			c := newController(t, wire.Config{})
-			c.Collector.cfg.Patience = 100 * time.Millisecond
+			c.Collector.cfg.Timeout = 100 * time.Millisecond
 			if f.flaw.Fault == wire.Vast {
-				c.Collector.cfg.Patience = 10 * time.Second
+				c.Collector.cfg.Timeout = 10 * time.Second
 			}
 			e, _ := listen(t, c.Collector)
 			e.until("a sound page", func() bool { return e.value(c.node, "node_power_watts") > 0 })
@@ -320,7 +320,7 @@ func slowAnswer(t *testing.T) time.Duration {
 func TestAPageThatTakesItsTime(t *testing.T) {
 	c := newController(t, wire.Config{})
 	wait := slowAnswer(t)
-	c.Collector.cfg.Patience = wait / 3
+	c.Collector.cfg.Timeout = wait / 3
 	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Slow, Path: "Chassis/Chassis_0/EnvironmentMetrics", Wait: wait})
 	e, _ := listen(t, c.Collector)
 	began := time.Now()
@@ -348,7 +348,7 @@ func TestAControllerThatTakesItsTime(t *testing.T) {
 	}
 	c := newController(t, wire.Config{})
 	wait := slowAnswer(t)
-	c.Collector.cfg.Patience = wait / 3
+	c.Collector.cfg.Timeout = wait / 3
 	c.fleet.Flaw(c.node, wire.Flaw{Fault: wire.Slow, Wait: wait})
 	e, stop := listen(t, c.Collector)
 	e.wait = 200 * wait
@@ -438,12 +438,12 @@ func TestMessagesOfTheStream(t *testing.T) {
 	e := &ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}}
 	r := c.newReader(e)
 	at := time.Now().UTC().Truncate(time.Millisecond)
-	hear := func(format string, args ...any) { r.hear(message{data: fmt.Appendf(nil, format, args...)}) }
+	hear := func(format string, args ...any) { r.receive(message{data: fmt.Appendf(nil, format, args...)}) }
 	hear(`{"@odata.type": "#MetricReport.v1_4_2.MetricReport", "Id": "Live", "MetricValues": [{"MetricProperty": "/redfish/v1/Systems/H/Processors/GPU_5/ProcessorMetrics#/OperatingSpeedMHz", "MetricValue": "1410", "Timestamp": %q}]}`, at.Format(time.RFC3339Nano))
 	hear(`{"Events": [{"EventId": "1", "Severity": "OK", "Message": "all is well"}, {"EventId": "2", "Severity": "Critical", "Message": "Fan  lost", "OriginOfCondition": {"@odata.id": "/redfish/v1/Chassis/C/ThermalSubsystem/Fans/F2"}, "EventTimestamp": %q},
 {"EventId": "3", "MessageSeverity": "Warning", "MessageId": "Vendor.1.0.Odd", "MessageArgs": ["XID: 94, contained", "GPU_5"]}, 7]}`, at.Format(time.RFC3339Nano))
 	hear(`{"Events": `)
-	r.hear(message{long: true})
+	r.receive(message{long: true})
 	r.flush()
 	if got, _ := e.Read(entityOf("gpu:n1/5"), "gpu_sm_clock_hertz"); got.Float() != 1.41e9 || got.At != telemetry.Time(at.UnixNano()) {
 		t.Errorf("%+v", got)
@@ -468,7 +468,7 @@ func TestAStormOfEvents(t *testing.T) {
 	e := &ear{Board: board.New(), t: t, dropped: map[collectors.Reason]int{}}
 	r := c.newReader(e)
 	for i := range 1000 {
-		r.hear(message{data: fmt.Appendf(nil, `{"Events": [{"EventId": "%d", "Severity": "Critical", "Message": "lost %d"}]}`, i, i)})
+		r.receive(message{data: fmt.Appendf(nil, `{"Events": [{"EventId": "%d", "Severity": "Critical", "Message": "lost %d"}]}`, i, i)})
 	}
 	r.flush()
 	if all, _ := e.Events(0); len(all) != maxStorm || e.count(collectors.OverLimit) != 1000-maxStorm {

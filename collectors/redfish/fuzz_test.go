@@ -177,7 +177,7 @@ func FuzzService(f *testing.F) {
 				r.handle(p, answer{doc: doc})
 				r.handle(p, answer{same: true})
 			}
-			r.hear(message{data: c})
+			r.receive(message{data: c})
 			r.flush()
 		}
 		if len(r.pages) > maxPages || len(r.binds) > maxBindings || len(r.pushed) > maxStreamed {

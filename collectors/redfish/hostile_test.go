@@ -101,7 +101,7 @@ func TestAHostileController(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.cfg.Every, c.cfg.Slow, c.cfg.Walk, c.cfg.Patience = 20*time.Millisecond, 60*time.Millisecond, 200*time.Millisecond, time.Second
+			c.cfg.Every, c.cfg.Slow, c.cfg.Walk, c.cfg.Timeout = 20*time.Millisecond, 60*time.Millisecond, 200*time.Millisecond, time.Second
 			victim, stop := listen(t, c)
 			victim.until(fmt.Sprint("one of ", attack.want), func() bool {
 				n := 0

@@ -180,12 +180,12 @@ func (r *reader) listen(ctx context.Context) {
 	r.streams.Add(1)
 	go func() {
 		defer r.streams.Done()
-		r.c.client.listen(ctx, target, r.log, r.heard)
+		r.c.client.listen(ctx, target, r.log, r.messages)
 	}()
 }
 
-// hear handles a message of the event stream: events, or a metric report.
-func (r *reader) hear(m message) {
+// receive handles a message of the event stream: events, or a metric report.
+func (r *reader) receive(m message) {
 	if m.long {
 		r.drop(collectors.OverLimit, 1)
 		return

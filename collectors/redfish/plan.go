@@ -18,7 +18,7 @@ func (r *reader) page(path string, parent *page) *page {
 			r.drop(collectors.OverLimit, 1)
 			return nil
 		}
-		p = &page{path: path, due: r.clock(), period: r.cfg.Walk, patience: r.cfg.Patience, parents: map[*page]bool{}}
+		p = &page{path: path, due: r.clock(), period: r.cfg.Walk, timeout: r.cfg.Timeout, parents: map[*page]bool{}}
 		parts, _ := split(path)
 		for i := range r.view.rules.logs {
 			if n := len(parts); n > 0 && strings.EqualFold(parts[n-1], "Entries") {
@@ -89,7 +89,7 @@ func (r *reader) lose(p *page) {
 
 // wait is how long an answer is waited for: as this page needs it, or as the last
 // one that answered did, because a service that is slow is so with every page.
-func (r *reader) wait(p *page) time.Duration { return max(p.patience, r.patience) }
+func (r *reader) wait(p *page) time.Duration { return max(p.timeout, r.timeout) }
 
 // handle takes what came of asking for a page.
 func (r *reader) handle(p *page, a answer) {
@@ -100,8 +100,8 @@ func (r *reader) handle(p *page, a answer) {
 	switch {
 	case a.reason == "":
 		r.failing, r.trouble, r.resume = 0, nil, time.Time{}
-		p.patience, p.missing, p.bad = min(max(r.cfg.Patience, 2*a.took), mostPatience), 0, false
-		r.patience = p.patience
+		p.timeout, p.missing, p.bad = min(max(r.cfg.Timeout, 2*a.took), maxTimeout), 0, false
+		r.timeout = p.timeout
 		if a.same {
 			r.again(p)
 		} else {
@@ -149,7 +149,7 @@ func (r *reader) fail(p *page, a answer) {
 	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
 	r.lose(p)
 	if a.timeout {
-		p.patience, r.patience = min(2*r.wait(p), mostPatience), 0
+		p.timeout, r.timeout = min(2*r.wait(p), maxTimeout), 0
 	}
 	if p.query != "" && !a.away && a.wait == 0 && a.reason != collectors.Malformed {
 		p.query, p.noExpand, p.period = "", true, 0 // perhaps without its members
@@ -242,7 +242,7 @@ func (r *reader) open(p *page, a answer) {
 		}
 	}
 	p.period = s.pace().period(r.cfg)
-	r.say(p, s)
+	r.storeReadings(p, s)
 	if p.goOn(s.next) {
 		p.etag = "" // that of its first part
 		return
@@ -252,7 +252,7 @@ func (r *reader) open(p *page, a answer) {
 	r.relink(p, p.linking)
 	p.said = p.saying
 	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
-	if r.told(p) {
+	if r.inReports(p) {
 		p.period = max(p.period, r.cfg.Slow)
 	}
 }
@@ -352,8 +352,8 @@ func (p *page) expandTo(levels int) {
 	}
 }
 
-// say stores the readings of a page, or of a part of one.
-func (r *reader) say(p *page, s *sheet) {
+// storeReadings stores the readings of a page, or of a part of one.
+func (r *reader) storeReadings(p *page, s *sheet) {
 	p.at = s.at
 	r.stamp(s.at)
 	for i := range s.readings {
@@ -403,8 +403,8 @@ func (s *sheet) pace() pace {
 	return p
 }
 
-// told reports whether metric reports contain all that a page contains.
-func (r *reader) told(p *page) bool {
+// inReports reports whether metric reports contain all that a page contains.
+func (r *reader) inReports(p *page) bool {
 	for i := range p.said {
 		if o := r.owners[p.said[i].series]; o == nil || o.src == p || !o.src.report {
 			return false
@@ -473,7 +473,7 @@ func (r *reader) relate(p *page, now []relation) {
 				state.start = at // it was not there before
 			}
 			r.edges[e] = state
-			r.tell(e, state.start, 0)
+			r.emitEdge(e, state.start, 0)
 		}
 		state.from[p] = true
 	}
@@ -484,12 +484,12 @@ func (r *reader) relate(p *page, now []relation) {
 		}
 		if delete(state.from, p); len(state.from) == 0 {
 			delete(r.edges, e)
-			r.tell(e, state.start, at)
+			r.emitEdge(e, state.start, at)
 		}
 	}
 }
 
-func (r *reader) tell(e relation, start, end telemetry.Time) {
+func (r *reader) emitEdge(e relation, start, end telemetry.Time) {
 	r.sink.Emit(&telemetry.Record{Kind: telemetry.EdgeRecord, Edge: &telemetry.Edge{From: e.from, To: e.to, Relation: e.kind,
 		Start: start, End: end, Received: telemetry.Time(r.clock().UnixNano()), Source: sourceName}})
 	r.read++

@@ -29,7 +29,7 @@ type page struct {
 	parts    int    // of a list, read so far
 	due      time.Time
 	period   time.Duration
-	patience time.Duration
+	timeout  time.Duration
 	etag     string
 	read     bool // at least once
 	missing  int
@@ -90,22 +90,22 @@ type reader struct {
 	edges  map[relation]*edgeState
 
 	streams   sync.WaitGroup
-	heard     chan message
+	messages  chan message
 	stream    string // path of the event stream, until it is listened to
 	streaming bool
 
-	walked   bool // everything was read once
-	busy     bool
-	failing  int
-	patience time.Duration // that the last page to answer needs; 0 where one did not
-	resume   time.Time     // not asked before
-	trouble  error
-	dropped  map[collectors.Reason]int
-	read     int
-	storm    int       // events in this sweep
-	began    time.Time // of the sweep
-	touched  time.Time // when the first reading came that was not emitted yet
-	source   time.Time // the device's own time for them, if it stated one
+	walked  bool // everything was read once
+	busy    bool
+	failing int
+	timeout time.Duration // that the last page to answer needs; 0 where one did not
+	resume  time.Time     // not asked before
+	trouble error
+	dropped map[collectors.Reason]int
+	read    int
+	storm   int       // events in this sweep
+	began   time.Time // of the sweep
+	touched time.Time // when the first reading came that was not emitted yet
+	source  time.Time // the device's own time for them, if it stated one
 }
 
 type edgeState struct {
@@ -119,7 +119,7 @@ func (c *Collector) newReader(sink collectors.Sink) *reader {
 		c: c, cfg: &c.cfg, sink: sink, log: sink.Logger(), clock: c.clock,
 		view:  &view{rules: c.rules, self: c.cfg.Entity, named: c.named, chassis: map[string]string{}, also: c.also},
 		pages: map[string]*page{}, pushed: map[string]*page{}, owners: map[series]*owner{}, known: map[string]reading{}, binds: map[string]*binding{}, edges: map[relation]*edgeState{},
-		heard: make(chan message, 8), dropped: map[collectors.Reason]int{}, began: c.clock(),
+		messages: make(chan message, 8), dropped: map[collectors.Reason]int{}, began: c.clock(),
 	}
 	r.books[0] = book.New(book.Config{Collector: sourceName, Target: c.Target(), Class: telemetry.Slow, Cadence: c.cfg.Every})
 	r.books[1] = book.New(book.Config{Collector: sourceName, Target: c.Target(), Part: "slow", Class: telemetry.Slow, Cadence: c.cfg.Slow})
@@ -140,8 +140,8 @@ func (r *reader) run(ctx context.Context) {
 		if !r.busy {
 			if p := r.next(); p != nil && !r.clock().Before(p.due) && !r.clock().Before(r.resume) {
 				r.busy = true
-				target, etag, patience := p.target(), p.etag, r.wait(p)
-				go func() { results <- result{p, r.c.client.get(ctx, target, etag, patience)} }()
+				target, etag, timeout := p.target(), p.etag, r.wait(p)
+				go func() { results <- result{p, r.c.client.get(ctx, target, etag, timeout)} }()
 			}
 		}
 		timer.Reset(r.idle())
@@ -156,8 +156,8 @@ func (r *reader) run(ctx context.Context) {
 			if ctx.Err() == nil {
 				r.handle(res.p, res.a)
 			}
-		case m := <-r.heard:
-			r.hear(m)
+		case m := <-r.messages:
+			r.receive(m)
 		case <-timer.C:
 		}
 		r.listen(ctx)

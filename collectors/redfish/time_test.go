@@ -39,7 +39,7 @@ func TestWhenAReadingWas(t *testing.T) {
 	now = start.Add(10 * time.Second)
 	r.again(power)
 	now = start.Add(10500 * time.Millisecond)
-	r.hear(message{data: fmt.Appendf(nil, `{"Id": "Live", "MetricValues": [{"MetricProperty": "/redfish/v1/Systems/H/Processors/GPU_5/ProcessorMetrics#/OperatingSpeedMHz", "MetricValue": "1410", "Timestamp": %q}]}`,
+	r.receive(message{data: fmt.Appendf(nil, `{"Id": "Live", "MetricValues": [{"MetricProperty": "/redfish/v1/Systems/H/Processors/GPU_5/ProcessorMetrics#/OperatingSpeedMHz", "MetricValue": "1410", "Timestamp": %q}]}`,
 		start.Add(7*time.Second).UTC().Format(time.RFC3339Nano))})
 	now = start.Add(10800 * time.Millisecond)
 	r.lose(heat)

@@ -53,7 +53,7 @@ func reads(t testing.TB, c Config) ear {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ear{collectorstest.Hear(t, col)}
+	return ear{collectorstest.Record(t, col)}
 }
 
 // pages serves one text after another, and the last again.

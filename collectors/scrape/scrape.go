@@ -73,7 +73,7 @@ func New(c Config, g dial.Guard) (*Collector, error) {
 		if own.every == 0 {
 			own.every = c.Every
 		}
-		own.timeout = min(c.Timeout, max(own.every, leastPatience))
+		own.timeout = min(c.Timeout, max(own.every, minTimeout))
 		for _, k := range slices.Sorted(maps.Keys(t.Labels)) {
 			own.labels = append(own.labels, mapping.Label{Name: k, Value: t.Labels[k]})
 		}
@@ -259,9 +259,9 @@ func following(planned, began time.Time, every time.Duration) time.Time {
 	return next
 }
 
-// leastPatience is how long a page may take however often it is asked for: one
+// minTimeout is how long a page may take however often it is asked for: one
 // that is late once is read late, not lost, and is not asked again meanwhile.
-const leastPatience = 5 * time.Second
+const minTimeout = 5 * time.Second
 
 // class is how late a target's samples may be: one that is asked every second
 // answers within it.

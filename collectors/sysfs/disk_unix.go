@@ -12,7 +12,7 @@ import (
 // waits for more to come.
 type descriptor int
 
-func (d disk) open(name string) (held, error) {
+func (d disk) open(name string) (openFile, error) {
 	for {
 		fd, err := syscall.Open(path.Join(d.root, name), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err == nil {

@@ -18,7 +18,7 @@ const (
 // file is a counter's file, or a number that is read like one.
 type file struct {
 	name     string
-	held     held // nil until it was opened, and after it failed
+	open     openFile // nil until it was opened, and after it failed
 	cells    []cell
 	narrow   bool          // 32 bits that stay at their end
 	lifespan bool          // its number is that of its group
@@ -26,9 +26,9 @@ type file struct {
 }
 
 func (f *file) close() {
-	if f.held != nil {
-		f.held.close()
-		f.held = nil
+	if f.open != nil {
+		f.open.close()
+		f.open = nil
 	}
 }
 
@@ -97,14 +97,14 @@ func (g *group) read(r *reader) {
 
 // count reads one number. It does not allocate.
 func (r *reader) count(f *file) (uint64, collectors.Reason) {
-	if f.held == nil {
+	if f.open == nil {
 		h, err := r.tree.open(f.name)
 		if err != nil {
 			return 0, reasonOf(err)
 		}
-		f.held = h
+		f.open = h
 	}
-	n, err := f.held.read(r.buf[:])
+	n, err := f.open.read(r.buf[:])
 	switch {
 	case err != nil:
 		return 0, reasonOf(err)
@@ -125,7 +125,7 @@ func (f *file) fail(r *reader, g *group, why collectors.Reason) {
 	case collectors.Unsupported, collectors.Denied:
 		f.rests = r.now + restDenied
 	case collectors.Vanished:
-		if f.held == nil {
+		if f.open == nil {
 			f.rests = r.now + restGone
 		}
 		f.close() // a device may have come back under its name

@@ -221,7 +221,7 @@ func (b *planner) file(g *group, w where, name string) {
 		means = b.words.pma(w.dir, name, w.port.transport)
 	}
 	if len(means) == 0 {
-		means = []meaning{b.unheard(w, name)}
+		means = []meaning{b.unknown(w, name)}
 	}
 	f := &file{name: path.Join(w.folder(), name), lifespan: name == lifespanFile && w.dir == hardwareDir}
 	g.files = append(g.files, f)
@@ -230,8 +230,8 @@ func (b *planner) file(g *group, w where, name string) {
 	}
 }
 
-// unheard names an unknown file, distinct from others whose safe name is the same.
-func (b *planner) unheard(w where, name string) meaning {
+// unknown names an unknown file, distinct from others whose safe name is the same.
+func (b *planner) unknown(w where, name string) meaning {
 	return b.named(w.entity, foreign(w.device.part(), name), name)
 }
 

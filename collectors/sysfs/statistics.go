@@ -35,8 +35,8 @@ func (s *statisticsOf) settle() (duplicates int) {
 // lossless lists the priorities that have counters of pause, where the driver has
 // those only for priorities with flow control: mlx5 does.
 type lossless struct {
-	told  bool // there are counters by priority, and the driver is such a one
-	pause [priorities]bool
+	byPriority bool // there are counters by priority, and the driver is such a one
+	pause      [priorities]bool
 }
 
 // String lists the lossless priorities.
@@ -81,7 +81,7 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless)
 			owner := e
 			if m.priority != whole {
 				owner = b.queue(e, m.priority)
-				l.told = families(driver) == "mlx5"
+				l.byPriority = families(driver) == "mlx5"
 				l.pause[m.priority] = l.pause[m.priority] || m.means.metric == "port_pfc_rx_pause_frames_total"
 			}
 			b.claim(p.device, owner, m.means, &s.cells[i])
@@ -172,7 +172,7 @@ func (s *statisticsOf) verify(r *reader) {
 
 // pauseMask states which priorities are lossless, where that is reported.
 func (b *planner) pauseMask(n netdev, e telemetry.Entity, l lossless) {
-	if !l.told {
+	if !l.byPriority {
 		return
 	}
 	b.settings = append(b.settings, &setting{key: "net/lossless_priorities", text: l.String(), entity: e, memory: b.memories.get("interface "+n.name, e)})

@@ -126,17 +126,17 @@ func (r *reader) text(f *file) ([]byte, collectors.Reason) {
 		return nil, unasked
 	}
 	why := good
-	if f.held == nil {
+	if f.open == nil {
 		h, err := r.tree.open(f.name)
 		if err != nil {
 			why = reasonOf(err)
 			f.rests = r.now + restGone
 		} else {
-			f.held = h
+			f.open = h
 		}
 	}
 	if why == good {
-		n, err := f.held.read(r.buf[:])
+		n, err := f.open.read(r.buf[:])
 		if err == nil {
 			return r.buf[:n], good
 		}
@@ -200,14 +200,14 @@ func (s *status) interfaceSpeed(r *reader) (uint64, bool) {
 	if s.speed.name == "" {
 		return 0, false
 	}
-	if s.speed.held == nil {
+	if s.speed.open == nil {
 		h, err := r.tree.open(s.speed.name)
 		if err != nil {
 			return 0, false
 		}
-		s.speed.held = h
+		s.speed.open = h
 	}
-	n, err := s.speed.held.read(r.buf[:])
+	n, err := s.speed.open.read(r.buf[:])
 	if err != nil {
 		s.speed.close()
 		return 0, false

@@ -318,8 +318,8 @@ func (r *reader) replan() error {
 	old := r.plan
 	r.plan, r.missing = p, err
 	r.feeds(old)
-	r.tellEdges()
-	r.tellGone()
+	r.emitEdges()
+	r.emitGone()
 	if old != nil {
 		old.close()
 	}
@@ -362,9 +362,9 @@ func (r *reader) feeds(old *plan) {
 	r.plan.quick, r.plan.slow = kept(r.plan.quick), kept(r.plan.slow)
 }
 
-// tellEdges states edges that are new or have changed, and the end of those that no
+// emitEdges states edges that are new or have changed, and the end of those that no
 // longer exist.
-func (r *reader) tellEdges() {
+func (r *reader) emitEdges() {
 	now := telemetry.Time(r.clock().UnixNano())
 	present := map[string]*telemetry.Edge{}
 	if r.plan != nil {
@@ -375,7 +375,7 @@ func (r *reader) tellEdges() {
 	for _, id := range slices.Sorted(maps.Keys(r.edges)) {
 		if e := r.edges[id]; present[id] == nil {
 			e.End = now
-			r.tellEdge(e)
+			r.emitEdge(e)
 			delete(r.edges, id)
 		}
 	}
@@ -393,15 +393,15 @@ func (r *reader) tellEdges() {
 			e.Start = now
 		}
 		if old == nil || old.Compare(e) != 0 {
-			r.tellEdge(e)
+			r.emitEdge(e)
 		}
 		r.edges[id] = e
 	}
 }
 
-// tellEdge emits a copy: the emitter keeps what it is given, and an end will be
+// emitEdge emits a copy: the emitter keeps what it is given, and an end will be
 // stated of this one.
-func (r *reader) tellEdge(e *telemetry.Edge) {
+func (r *reader) emitEdge(e *telemetry.Edge) {
 	c := *e
 	if c.Received == 0 {
 		c.Received = telemetry.Time(r.clock().UnixNano())
@@ -410,8 +410,8 @@ func (r *reader) tellEdge(e *telemetry.Edge) {
 	r.read++
 }
 
-// tellGone reports ports that were up and are gone, or have another name.
-func (r *reader) tellGone() {
+// emitGone reports ports that were up and are gone, or have another name.
+func (r *reader) emitGone() {
 	for _, identity := range slices.Sorted(maps.Keys(r.memories.all)) {
 		m := r.memories.all[identity]
 		if !m.state.known {

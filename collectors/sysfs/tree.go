@@ -12,13 +12,13 @@ import (
 
 // tree is a sysfs tree. Names are relative to its root, parted by '/'.
 type tree interface {
-	open(name string) (held, error)
+	open(name string) (openFile, error)
 	list(name string) ([]string, error) // in order; links are followed
 	link(name string) (string, error)   // where a symbolic link points
 }
 
-// held is an open file that is read from its beginning again and again.
-type held interface {
+// openFile is an open file that is read from its beginning again and again.
+type openFile interface {
 	read(buf []byte) (int, error)
 	close()
 }

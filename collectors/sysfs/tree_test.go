@@ -143,7 +143,7 @@ type sprig struct {
 	name   string
 }
 
-func (f *forest) open(name string) (held, error) {
+func (f *forest) open(name string) (openFile, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	name = f.resolve(name)

@@ -159,15 +159,15 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	w := witness{jobs: b.jobs()}
+	w := edgeRecorder{jobs: b.jobs()}
 	var simple *baseline.Watcher
 	if r.o.Baselines && len(b.Faults) == 1 {
 		simple = baseline.Watch(at(b.Faults[0].Onset), at(b.Faults[0].End))
 	}
 	h, err := b.play(ctx, func(rec *telemetry.Record) error {
-		w.hear(rec)
+		w.observe(rec)
 		if simple != nil {
-			if err := simple.Hear(rec); err != nil {
+			if err := simple.Observe(rec); err != nil {
 				return err
 			}
 		}
@@ -187,7 +187,7 @@ func (r *runner) run(ctx context.Context, c Case) (Outcome, error) {
 }
 
 // outcome puts together what a case came to.
-func (b *Build) outcome(h *history, result *replay.Result, w *witness) Outcome {
+func (b *Build) outcome(h *history, result *replay.Result, w *edgeRecorder) Outcome {
 	out := Outcome{Case: b.Case, Score: score.Case{Dir: b.Case.Name(), Class: b.Case.Group(), Fabric: b.Case.fabric(),
 		Truth: b.truth(h), Incidents: result.Incidents, Published: result.Published, Worst: result.Worst, Affected: result.Affected, Start: result.First, End: result.Last}}
 	out.Score.Edges = w.edges
@@ -277,14 +277,14 @@ func (b *Build) reported(with *history, hs []harm) float64 {
 	return 0
 }
 
-// witness keeps the edges that a judge needs: where jobs run, and what is in,
+// edgeRecorder keeps the edges that a judge needs: where jobs run, and what is in,
 // beside and behind the nodes of the degraded one.
-type witness struct {
+type edgeRecorder struct {
 	jobs  map[string]bool
 	edges []telemetry.Edge
 }
 
-func (w *witness) hear(r *telemetry.Record) {
+func (w *edgeRecorder) observe(r *telemetry.Record) {
 	if r.Kind != telemetry.EdgeRecord {
 		return
 	}

@@ -55,7 +55,7 @@ func (s Severity) band() (low, high float64) {
 	if s == Quiet {
 		return QuietFrom, QuietTo
 	}
-	return LoudAt, standsStill - 1
+	return LoudAt, stalledLoss - 1
 }
 
 // search bisects the severity of a build's only fault, from its kind's hint,
@@ -85,7 +85,7 @@ func (b *Build) search(ctx context.Context) error {
 			f.Severity = (least + most) / 2
 		}
 	}
-	if above >= standsStill {
+	if above >= stalledLoss {
 		return b.none("it costs %.1f %%, or the job stands still", 100*below)
 	}
 	return b.none("it costs %.1f %% or %.1f %%, and nothing between", 100*below, 100*above)

@@ -79,7 +79,7 @@ func (h *harm) stalled(with, without *track, onset, end float64) {
 	if !failed && end-at <= max(15, 3*stats.Median(usual)) {
 		return
 	}
-	h.stopped, h.loss = true, standsStill
+	h.stopped, h.loss = true, stalledLoss
 	if h.degraded > 0 && h.degraded <= at {
 		return
 	}
@@ -92,8 +92,8 @@ func (h *harm) stalled(with, without *track, onset, end float64) {
 	}
 }
 
-// standsStill is the loss of a job that does.
-const standsStill = 1e3
+// stalledLoss is the loss of a job that does.
+const stalledLoss = 1e3
 
 // compareServed compares seconds instead of steps: the worse of time to first
 // token and time between tokens.

@@ -59,7 +59,7 @@ func TestStepsBeforeTheDegradationAreNoLoss(t *testing.T) {
 // TestAJobThatEndsNoStepIsStalled: it is degraded from when the step was due.
 func TestAJobThatEndsNoStepIsStalled(t *testing.T) {
 	without := run(repeated(40, 4)...)
-	if h := compare(run(repeated(10, 4)...), without, 41, 120); !h.stopped || h.degraded != 44 || h.loss != standsStill {
+	if h := compare(run(repeated(10, 4)...), without, 41, 120); !h.stopped || h.degraded != 44 || h.loss != stalledLoss {
 		t.Errorf("%+v; want it to stand still, hurt at 44 s", h)
 	}
 	if h := compare(run(repeated(28, 4)...), without, 41, 120); h.stopped {

@@ -144,16 +144,16 @@ func TestFaultsLowerWhatTheyShould(t *testing.T) {
 	}{
 		{"a receiver that takes a quarter is paused for", func(c *conditions, _ float64) { c.take[leaf] = .25 }, func(w *world) bool {
 			paused := w.rec.meters[leaf].count[waited] - usual.rec.meters[leaf].count[waited]
-			return paused > 5 && math.Abs(w.rec.meters[nic].count[held]-usual.rec.meters[nic].count[held]-paused) < 1e-3*paused
+			return paused > 5 && math.Abs(w.rec.meters[nic].count[pausing]-usual.rec.meters[nic].count[pausing]-paused) < 1e-3*paused
 		}},
 		{"a GPU at half its clock draws less and is waited for", func(c *conditions, _ float64) { c.clock[g] = .5 }, func(w *world) bool {
 			return w.gpus[g].clock < .51 && w.gpus[g].joules < usual.gpus[g].joules
 		}},
 		{"a lower limit holds the power", func(c *conditions, _ float64) { c.limit[g] = 400 }, func(w *world) bool {
-			return w.gpus[g].watts < 401 && w.gpus[g].held[0] > 10
+			return w.gpus[g].watts < 401 && w.gpus[g].throttled[0] > 10
 		}},
 		{"a loose plate makes heat hold the clock", func(c *conditions, _ float64) { c.plate[g] = 5 }, func(w *world) bool {
-			return w.gpus[g].held[1] > 10 && w.gpus[g].die < hotLimit+4 && w.gpus[g].clock < .9
+			return w.gpus[g].throttled[1] > 10 && w.gpus[g].die < hotLimit+4 && w.gpus[g].clock < .9
 		}},
 		{"a lossy cable is told by the far end", func(c *conditions, _ float64) { c.loss[nic], c.disturb[nic] = .002, "errors" }, func(w *world) bool {
 			return w.rec.meters[leaf].count[damaged] > usual.rec.meters[leaf].count[damaged]+100

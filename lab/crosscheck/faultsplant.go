@@ -39,7 +39,7 @@ func powerBrake(p *plan, d dice) *strike {
 	}
 	if !p.profile.supplies {
 		s.entity, s.accept = p.site.nodeEntity(n), append(s.accept[1:], s.entity)
-		if !p.profile.reasons && !p.profile.held {
+		if !p.profile.reasons && !p.profile.throttled {
 			return nil // nothing would show why
 		}
 	}
@@ -57,7 +57,7 @@ func powerCap(p *plan, d dice) *strike {
 	n := choose(d, p.jobs[0].nodes...)
 	one := n*gpusPerNode + d.IntN(gpusPerNode)
 	rack := p.site.rackOf(n)
-	if !p.profile.limit && !p.profile.reasons && !p.profile.held {
+	if !p.profile.limit && !p.profile.reasons && !p.profile.throttled {
 		return nil
 	}
 	cap := func(gpus []int) func(*conditions, float64) {

@@ -30,23 +30,23 @@ func mixed(a activity, share float64) activity {
 
 // gpu is the state of one GPU between events.
 type gpu struct {
-	index    int
-	silicon  float64 // share of the nominal clock that it reaches
-	seat     float64 // degrees more than its neighbours, for good
-	at       float64
-	die      float64 // degrees
-	clock    float64 // share of the nominal clock
-	reasons  uint64
-	doing    activity
-	watts    float64
-	joules   float64
-	held     [3]float64 // seconds slowed by power, heat, brake
-	engine   float64    // integrals of the activity
-	sm       float64
-	tensor   float64
-	dram     float64
-	nvlink   float64 // bytes sent
-	readings []float64
+	index     int
+	silicon   float64 // share of the nominal clock that it reaches
+	seat      float64 // degrees more than its neighbours, for good
+	at        float64
+	die       float64 // degrees
+	clock     float64 // share of the nominal clock
+	reasons   uint64
+	doing     activity
+	watts     float64
+	joules    float64
+	throttled [3]float64 // seconds slowed by power, heat, brake
+	engine    float64    // integrals of the activity
+	sm        float64
+	tensor    float64
+	dram      float64
+	nvlink    float64 // bytes sent
+	readings  []float64
 }
 
 // Bits of the reasons for a lower clock.
@@ -152,7 +152,7 @@ func (w *world) relax(g *gpu, to float64) {
 	g.dram += g.doing.dram * dt
 	for i, bit := range []uint64{reasonCap, reasonThermal, reasonBrake} {
 		if g.reasons&bit != 0 {
-			g.held[i] += dt
+			g.throttled[i] += dt
 		}
 	}
 	g.at = to

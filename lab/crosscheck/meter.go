@@ -9,8 +9,8 @@ import (
 const (
 	sent = iota
 	received
-	waited // seconds in which the far end kept this port from sending
-	held   // seconds in which this port kept the far end from sending
+	waited  // seconds in which the far end kept this port from sending
+	pausing // seconds in which this port kept the far end from sending
 	marked
 	dropped // packets, on the way in
 	damaged // packets received with an error
@@ -85,7 +85,7 @@ func (r *recorder) wires(w *world) {
 			wait *= .4 + 1.2*uniform(r.plan.seed, uint64(f.port), uint64(w.now*100))
 		}
 		a.rate[waited] += wait
-		b.rate[held] += wait
+		b.rate[pausing] += wait
 		a.rate[marked] += f.marks
 		r.queue(w, a, f)
 		r.damage(w, a, b, f)
@@ -221,11 +221,11 @@ func (r *recorder) readPause(w *world, port *port, m *meter, send func(string, f
 	pr := &r.profile
 	if pr.pauseFrames {
 		send("port_pfc_rx_pause_frames_total", math.Floor(m.count[waited]*r.framesASecond))
-		send("port_pfc_tx_pause_frames_total", math.Floor(m.count[held]*r.framesASecond))
+		send("port_pfc_tx_pause_frames_total", math.Floor(m.count[pausing]*r.framesASecond))
 	}
 	if pr.pauseSeconds {
 		send("port_pfc_rx_pause_seconds_total", m.count[waited])
-		send("port_pfc_tx_pause_seconds_total", m.count[held])
+		send("port_pfc_tx_pause_seconds_total", m.count[pausing])
 	}
 	if port.nic {
 		if pr.notifications {

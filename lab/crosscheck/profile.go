@@ -5,7 +5,7 @@ type profile struct {
 	pauseFrames, pauseSeconds, marks, notifications, queueNow, queueMax bool
 	waitSeconds, waitTicks                                              bool
 	ber, optics, speed, errors, stall, lanes                            bool
-	reasons, held, sm, tensor, nvlink, limit, averaged                  bool
+	reasons, throttled, sm, tensor, nvlink, limit, averaged             bool
 	ranks, mfu, tokens, dataWait, saveTime, counts                      bool
 	nodePower, supplies, fans, inlet, racks, feeds                      bool
 	loops, coolant, pumps, leak, storage, received, linkEvents          bool
@@ -19,7 +19,7 @@ type profile struct {
 func newProfile(s *site, d dice, length float64) profile {
 	p := profile{
 		queueMax: d.chance(.6), queueNow: d.chance(.4), notifications: d.chance(.7), ber: d.chance(.6), optics: d.chance(.6), speed: d.chance(.8),
-		errors: d.chance(.85), stall: d.chance(.5), lanes: d.chance(.5), reasons: d.chance(.75), held: d.chance(.4), sm: d.chance(.6), tensor: d.chance(.4),
+		errors: d.chance(.85), stall: d.chance(.5), lanes: d.chance(.5), reasons: d.chance(.75), throttled: d.chance(.4), sm: d.chance(.6), tensor: d.chance(.4),
 		nvlink: d.chance(.5), limit: d.chance(.7), averaged: d.chance(.5), ranks: d.chance(.35), mfu: d.chance(.4), tokens: d.chance(.5), dataWait: d.chance(.5),
 		saveTime: d.chance(.6), counts: d.chance(.8), nodePower: d.chance(.75), supplies: d.chance(.7), fans: d.chance(.65), inlet: d.chance(.7), racks: d.chance(.6),
 		feeds: d.chance(.6), loops: d.chance(.8), coolant: d.chance(.8), pumps: d.chance(.6), leak: d.chance(.7), storage: d.chance(.6), received: d.chance(.7), linkEvents: d.chance(.7),

@@ -49,12 +49,12 @@ func newRecorder(p *plan) *recorder {
 func (r *recorder) instants(every float64) []float64 {
 	var out []float64
 	d := r.dice
-	silent := -1.0
+	noData := -1.0
 	if d.chance(.01) {
-		silent = d.between(0, r.plan.length)
+		noData = d.between(0, r.plan.length)
 	}
 	for t := d.between(0, every); t < r.plan.length; t += every {
-		if d.chance(r.profile.miss) || t > silent && t < silent+5*every && silent >= 0 {
+		if d.chance(r.profile.miss) || t > noData && t < noData+5*every && noData >= 0 {
 			continue
 		}
 		out = append(out, max(0, t+every*.03*d.NormFloat64()))
@@ -71,7 +71,7 @@ func (r *recorder) begin(w *world) {
 		m.up, m.last, m.rate = true, map[string]float64{}, r.background(p)
 		m.count[sent], m.count[received] = d.between(1e12, 9e14), d.between(1e12, 9e14)
 		m.count[marked], m.count[ceReceived], m.count[cnpSent], m.count[cnpHandled] = d.between(0, 1e7), d.between(0, 1e6), d.between(0, 1e6), d.between(0, 1e6)
-		m.count[waited], m.count[held] = d.between(0, 500), d.between(0, 500)
+		m.count[waited], m.count[pausing] = d.between(0, 500), d.between(0, 500)
 		m.count[damaged], m.count[downs] = math.Floor(d.between(0, 3)*d.Float64()), math.Floor(d.between(0, 2.5))
 	}
 	r.lastGPU = make([][6]float64, len(w.gpus))
@@ -169,10 +169,10 @@ func (r *recorder) readGPU(w *world, g *gpu) {
 	if pr.reasons {
 		send("gpu_clock_event_reasons", float64(g.reasons))
 	}
-	if pr.held {
-		send("gpu_throttle_power_seconds_total", g.held[0])
-		send("gpu_throttle_thermal_seconds_total", g.held[1])
-		send("gpu_throttle_brake_seconds_total", g.held[2])
+	if pr.throttled {
+		send("gpu_throttle_power_seconds_total", g.throttled[0])
+		send("gpu_throttle_thermal_seconds_total", g.throttled[1])
+		send("gpu_throttle_brake_seconds_total", g.throttled[2])
 	}
 	if pr.nvlink {
 		send("nvlink_tx_bytes_total", math.Floor(g.nvlink))

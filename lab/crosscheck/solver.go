@@ -21,11 +21,11 @@ type solver struct {
 	offered  []float64 // what a pattern would send if only its senders' cables bound it
 	flow     map[int]*flowState
 	end      map[int]*ending
-	held     map[int]float64 // ports that stand behind others, and for what share of time
+	paused   map[int]float64 // ports that stand behind others, and for what share of time
 }
 
 func newSolver(f *fabric) *solver {
-	v := &solver{f: f, capacity: map[int]float64{}, flow: map[int]*flowState{}, end: map[int]*ending{}, held: map[int]float64{}}
+	v := &solver{f: f, capacity: map[int]float64{}, flow: map[int]*flowState{}, end: map[int]*ending{}, paused: map[int]float64{}}
 	for _, t := range f.active {
 		loads, ways := map[int]float64{}, make([][]int, len(t.hops))
 		for i := range t.hops {
@@ -167,14 +167,14 @@ func (v *solver) queues() []int {
 		}
 		s := &flowState{port: p, rate: rate, capacity: v.capacity[p]}
 		v.flow[p] = s
-		if s.slack = v.f.cond.slack[p] > 0; !s.slack && rate >= .97*s.capacity && pressure > 1.03*s.capacity && !v.f.site.ports[p].nic && v.held[p] == 0 {
+		if s.slack = v.f.cond.slack[p] > 0; !s.slack && rate >= .97*s.capacity && pressure > 1.03*s.capacity && !v.f.site.ports[p].nic && v.paused[p] == 0 {
 			s.queued = true
 			out = append(out, p)
 		}
 		if taken := v.f.cond.taken(p); taken < 1 && rate >= .97*s.capacity {
 			s.wait = 1 - taken // what is behind the cable does not take what it could carry
 		}
-		s.wait = max(s.wait, v.held[p], v.bursts(s))
+		s.wait = max(s.wait, v.paused[p], v.bursts(s))
 		v.mark(s)
 	}
 	return out
@@ -214,14 +214,14 @@ func (v *solver) shareStandstill(congested []int) bool {
 		}
 		for _, p := range v.behind(c) {
 			if v.f.site.ports[p].uplink || v.f.site.switchPort(p) {
-				v.held[p] = max(v.held[p], .35*root.wait)
+				v.paused[p] = max(v.paused[p], .35*root.wait)
 			}
 		}
 	}
-	for p, share := range v.held {
+	for p, share := range v.paused {
 		v.capacity[p] *= 1 - share
 	}
-	return len(v.held) > 0
+	return len(v.paused) > 0
 }
 
 // behind returns the ports through which the streams for a port come.

@@ -22,8 +22,8 @@ const (
 	// hashing is how many passwords are compared at a time: a comparison takes a core
 	// for a twentieth of a second, on purpose.
 	hashing = 2
-	// loginPatience is how long a login may wait for its turn.
-	loginPatience = 5 * time.Second
+	// loginTimeout is how long a login may wait for its turn.
+	loginTimeout = 5 * time.Second
 	// lookAgain is how long a removed user may still be admitted.
 	lookAgain = 2 * time.Second
 )
@@ -156,7 +156,7 @@ func (b *Book) check(ctx context.Context, l *list, in login) (Principal, error) 
 
 // idToken returns the user of an ID token of the provider.
 func (b *Book) idToken(ctx context.Context, token string) (Principal, error) {
-	ctx, cancel := context.WithTimeout(ctx, providerPatience)
+	ctx, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
 	who, err := b.provider.verify(ctx, token, "")
 	if err != nil {
@@ -236,7 +236,7 @@ func (b *Book) password(ctx context.Context, l *list, name, password string) (cr
 	if remembered && known && hmac.Equal(sum[:], last[:]) {
 		return c, true, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, loginPatience)
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
 	select {
 	case b.slots <- struct{}{}:

@@ -22,9 +22,9 @@ const (
 	loginCookie, sessionCookie = "quintet-login", "quintet-session"
 	// loginTime is how long a user may take at the provider.
 	loginTime = 10 * time.Minute
-	// providerPatience is how long a provider may take for an answer.
-	providerPatience = 10 * time.Second
-	maxCookie        = 4 << 10
+	// providerTimeout is how long a provider may take for an answer.
+	providerTimeout = 10 * time.Second
+	maxCookie       = 4 << 10
 )
 
 // attempt is a login under way, sealed in the user's browser.
@@ -48,7 +48,7 @@ func (b *Book) LogsIn() bool { return b.provider != nil }
 
 // Login sends a user to the identity provider; to is the path to return to.
 func (b *Book) Login(w http.ResponseWriter, r *http.Request, to string) error {
-	ctx, cancel := context.WithTimeout(r.Context(), providerPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), providerTimeout)
 	defer cancel()
 	known, err := b.provider.discover(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Book) callback(w http.ResponseWriter, r *http.Request) (who Principal, 
 	case q.Get("error") != "":
 		return who, "", fmt.Errorf("%w: the identity provider answered %.100q", ErrRefused, q.Get("error"))
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), b.provider.client), providerPatience)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(r.Context(), b.provider.client), providerTimeout)
 	defer cancel()
 	raw, err := b.redeem(ctx, q, a)
 	if err != nil {

@@ -111,7 +111,7 @@ func (o OIDC) client() (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web.oidc: tls: %w", err)
 	}
-	return &http.Client{Timeout: providerPatience, Transport: &http.Transport{DialContext: o.Dial, TLSClientConfig: secure, MaxResponseHeaderBytes: 64 << 10},
+	return &http.Client{Timeout: providerTimeout, Transport: &http.Transport{DialContext: o.Dial, TLSClientConfig: secure, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 

@@ -66,8 +66,8 @@ func (a *Agent) Start(on *crew.Crew, log *bus.Bus) error {
 	if files := a.c.File.Topology.Files; len(files) > 0 {
 		specs = append(specs, collectors.Spec{Name: "topology", Target: fmt.Sprint(files), Collector: receive.NewFiles(files, nil)})
 	}
-	held := a.c.File.NATS.Outbox
-	box, err := outbox.New(outbox.Config{Collector: a.c.Process, Bus: log, Dir: a.spillDir(), MemoryBytes: int(held.MemoryBytes), SpillBytes: int64(held.DiskBytes),
+	limits := a.c.File.NATS.Outbox
+	box, err := outbox.New(outbox.Config{Collector: a.c.Process, Bus: log, Dir: a.spillDir(), MemoryBytes: int(limits.MemoryBytes), SpillBytes: int64(limits.DiskBytes),
 		Metrics: a.c.Metrics, Logger: a.part("outbox")})
 	if err != nil {
 		return err

@@ -30,9 +30,9 @@ func Bridge(ctx context.Context, r Remote, t mcp.Transport) error {
 	if err != nil {
 		return err
 	}
-	told := far.InitializeResult()
+	initialized := far.InitializeResult()
 	s := mcp.NewServer(&mcp.Implementation{Name: "quintet", Title: "Quintet", Version: r.Version},
-		&mcp.ServerOptions{Instructions: told.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+		&mcp.ServerOptions{Instructions: initialized.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	for tool, err := range far.Tools(ctx, nil) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.endpoint(), err)

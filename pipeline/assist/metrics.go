@@ -16,7 +16,7 @@ import (
 const (
 	maxQuery       = 4096 // bytes
 	maxSteps       = 120  // points of a range, each series
-	queryPatience  = 15 * time.Second
+	queryTimeout   = 15 * time.Second
 	usualSteps     = 30
 	smallestStep   = time.Second
 	prometheusPath = "/prometheus/api/v1/"
@@ -40,7 +40,7 @@ func (t *tools) queryMetrics(ctx context.Context, in queryIn) (*result, error) {
 	if in.Query == "" || len(in.Query) > maxQuery {
 		return nil, fmt.Errorf("query: want PromQL of at most %d bytes", maxQuery)
 	}
-	ctx, cancel := context.WithTimeout(ctx, queryPatience)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	out := &result{tick: t.tick(ctx)}
 	path, q, err := in.question(out.tick)
@@ -57,7 +57,7 @@ func (t *tools) queryMetrics(ctx context.Context, in queryIn) (*result, error) {
 	}
 	if err := t.get(ctx, prometheusPath+path, q, &got); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, fmt.Errorf("the query took longer than %s: ask for less", queryPatience)
+			return nil, fmt.Errorf("the query took longer than %s: ask for less", queryTimeout)
 		}
 		return nil, err
 	}

@@ -19,9 +19,9 @@ const (
 	// maxTrace bounds the trace that is replayed. An incident of a pod has some ten
 	// megabytes; the server's memory is no place for a day of a large site.
 	maxTrace = 256 << 20
-	// replayPatience leaves time to answer before the server ends the request.
-	replayPatience = 45 * time.Second
-	maxLast        = 2 * time.Hour
+	// replayTimeout leaves time to answer before the server ends the request.
+	replayTimeout = 45 * time.Second
+	maxLast       = 2 * time.Hour
 )
 
 // addReplay adds the tool that makes the engine answer again.
@@ -76,12 +76,12 @@ func (t *tools) replayIncident(ctx context.Context, in replayIn) (*result, error
 	default:
 		return nil, errors.New("another replay is running: ask again when it is done")
 	}
-	ctx, cancel := context.WithTimeout(ctx, replayPatience)
+	ctx, cancel := context.WithTimeout(ctx, replayTimeout)
 	defer cancel()
 	got, err := t.run(ctx, q)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("the replay took longer than %s: quintet capture and quintet replay on a machine of your own have no such bound", replayPatience)
+			return nil, fmt.Errorf("the replay took longer than %s: quintet capture and quintet replay on a machine of your own have no such bound", replayTimeout)
 		}
 		return nil, err
 	}

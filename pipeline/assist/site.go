@@ -196,15 +196,15 @@ func (t *tools) getCoverage(ctx context.Context, in coverageIn) (*result, error)
 	if err := t.get(ctx, "/api/v1/status", nil, &status); err != nil {
 		return nil, err
 	}
-	series, silent, by := 0, 0, map[string]int{}
+	series, stale, by := 0, 0, map[string]int{}
 	for _, s := range got.Sources {
 		series += s.Series
 		by[s.Collector]++
 		if s.Silent {
-			silent++
+			stale++
 		}
 	}
-	text := fmt.Sprintf("%s with %d series, %d silent.", plural(len(got.Sources), "source"), series, silent)
+	text := fmt.Sprintf("%s with %d series, %d silent.", plural(len(got.Sources), "source"), series, stale)
 	sources := slices.DeleteFunc(got.Sources, func(s source) bool {
 		return in.Collector != "" && s.Collector != in.Collector || in.Silent && !s.Silent
 	})

@@ -43,9 +43,9 @@ func sign(f *os.File) error {
 	return err
 }
 
-// Held reports whether a process that is alive has locked a directory. It does not try
+// Locked reports whether a process that is alive has locked a directory. It does not try
 // the lock: a server that starts meanwhile would take that for another one.
-func Held(dir string) bool {
+func Locked(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "lock"))
 	if err != nil {
 		return false

@@ -24,8 +24,8 @@ func newServerLog(to *slog.Logger) serverLog {
 func (l serverLog) Noticef(format string, v ...any) { l.to.Debug(fmt.Sprintf(format, v...)) }
 func (l serverLog) Debugf(format string, v ...any)  { l.to.Debug(fmt.Sprintf(format, v...)) }
 func (l serverLog) Tracef(format string, v ...any)  { l.to.Debug(fmt.Sprintf(format, v...)) }
-func (l serverLog) Warnf(format string, v ...any)   { l.say(slog.LevelWarn, format, v) }
-func (l serverLog) Errorf(format string, v ...any)  { l.say(slog.LevelError, format, v) }
+func (l serverLog) Warnf(format string, v ...any)   { l.write(slog.LevelWarn, format, v) }
+func (l serverLog) Errorf(format string, v ...any)  { l.write(slog.LevelError, format, v) }
 
 func (l serverLog) Fatalf(format string, v ...any) {
 	err := fmt.Errorf(format, v...)
@@ -36,7 +36,7 @@ func (l serverLog) Fatalf(format string, v ...any) {
 	}
 }
 
-func (l serverLog) say(level slog.Level, format string, v []any) {
+func (l serverLog) write(level slog.Level, format string, v []any) {
 	ok, dropped := l.limit.take(time.Now())
 	if dropped > 0 {
 		l.to.Warn("server log lines suppressed", "lines", dropped)

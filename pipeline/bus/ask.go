@@ -12,9 +12,9 @@ import (
 
 // Questions (requests), each with one answer (response).
 const (
-	errorHeader    = "Quintet-Error"
-	answerPatience = 10 * time.Second
-	answerGroup    = "answers"
+	errorHeader   = "Quintet-Error"
+	answerTimeout = 10 * time.Second
+	answerGroup   = "answers"
 
 	questionsWaiting = 64 // while one is answered; more are dropped, and their askers wait in vain
 	questionsBytes   = 8 << 20
@@ -42,7 +42,7 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
 	}
 	if conn.IsConnected() {
-		_ = conn.FlushTimeout(requestPatience) // from here on, somebody is there
+		_ = conn.FlushTimeout(requestTimeout) // from here on, somebody is there
 	}
 	ctx, cancel := context.WithCancel(b.closing)
 	done := make(chan struct{})
@@ -65,7 +65,7 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 	return func() {
 		_ = sub.Unsubscribe()
 		if conn.IsConnected() {
-			_ = conn.FlushTimeout(requestPatience)
+			_ = conn.FlushTimeout(requestTimeout)
 		}
 		cancel()
 		<-done
@@ -73,7 +73,7 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 }
 
 func (b *Bus) answer(ctx context.Context, m *nats.Msg, fn func(context.Context, []byte) ([]byte, error)) {
-	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	data, err := fn(ctx, m.Data)
 	if limit := b.conn.MaxPayload(); err == nil && limit > 0 && int64(len(data)) > limit {
@@ -145,7 +145,7 @@ func oneLine(text string) string {
 // Ask sends a question and returns the answer. It returns ErrNobody if no process
 // answers, and *AnswerError for an error of the answering side.
 func (b *Bus) Ask(ctx context.Context, what string, req []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	m, err := b.conn.RequestWithContext(ctx, b.names.question(what), req)
 	switch {

@@ -72,7 +72,7 @@ func FuzzAck(f *testing.F) {
 		}
 		p := &publisher{bus: &Bus{count: count}, prefix: "p", batches: map[uint64]*batch{46: {
 			messages: make([]Message, 8), done: make([]bool, 8), published: 8, pending: 8, failed: 8, moved: make(chan struct{}, 1)}}}
-		p.heard(&nats.Msg{Subject: "p." + subject, Data: data})
+		p.handleAck(&nats.Msg{Subject: "p." + subject, Data: data})
 		if b := p.batches[46]; b.pending < 0 || b.pending > 8 {
 			t.Fatalf("%d pending", b.pending)
 		}

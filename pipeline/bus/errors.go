@@ -29,8 +29,8 @@ var (
 	ErrClosed = errors.New("the bus is closed")
 	// ErrDamaged: a snapshot's bytes are not those that were put.
 	ErrDamaged = errors.New("damaged")
-	// ErrNotHeld: the log holds no entry at the position.
-	ErrNotHeld = errors.New("not held")
+	// ErrNotRetained: the log holds no entry at the position.
+	ErrNotRetained = errors.New("not held")
 )
 
 // spoken replaces the client's error about its reconnect buffer, of which it has

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	followAgain    = 5 * time.Second // after following a bucket has failed
-	changePatience = 5 * time.Second // with a bucket, for one change
-	changeTries    = 8               // against others who change the same entry
+	followAgain   = 5 * time.Second // after following a bucket has failed
+	changeTimeout = 5 * time.Second // with a bucket, for one change
+	changeTries   = 8               // against others who change the same entry
 )
 
 // errContended: others changed an entry each time it was to be changed.
@@ -33,7 +33,7 @@ func Outrun(err error) bool {
 
 // Watch calls hear for every entry of w until ctx is done, which is not an error,
 // or w ends. It calls read, if not nil, after the last of the initial entries.
-func Watch(ctx context.Context, w jetstream.KeyWatcher, read func(), hear func(jetstream.KeyValueEntry)) error {
+func Watch(ctx context.Context, w jetstream.KeyWatcher, read func(), receive func(jetstream.KeyValueEntry)) error {
 	defer func() { _ = w.Stop() }()
 	for {
 		select {
@@ -44,7 +44,7 @@ func Watch(ctx context.Context, w jetstream.KeyWatcher, read func(), hear func(j
 			case !more:
 				return errors.New("watching it has ended")
 			case e != nil:
-				hear(e)
+				receive(e)
 			case read != nil:
 				read()
 			}
@@ -60,11 +60,11 @@ type Follower struct {
 	bucket string
 	log    *slog.Logger
 
-	mu   sync.Mutex
-	kv   jetstream.KeyValue
-	why  error         // why it is not followed
-	told uint64        // the revision told last
-	more chan struct{} // closed when another is told
+	mu        sync.Mutex
+	kv        jetstream.KeyValue
+	why       error         // why it is not followed
+	delivered uint64        // the revision delivered last
+	more      chan struct{} // closed when another is told
 }
 
 // NewFollower returns a Follower of a bucket, which is not open until Run runs.
@@ -74,9 +74,9 @@ func NewFollower(from Buckets, bucket string, log *slog.Logger) *Follower {
 
 // Run follows the bucket until ctx is done, and calls read each time after the last
 // of the initial entries.
-func (f *Follower) Run(ctx context.Context, read func(), hear func(jetstream.KeyValueEntry)) {
+func (f *Follower) Run(ctx context.Context, read func(), receive func(jetstream.KeyValueEntry)) {
 	for ctx.Err() == nil {
-		err := f.follow(ctx, read, hear)
+		err := f.follow(ctx, read, receive)
 		if ctx.Err() != nil {
 			return
 		}
@@ -87,7 +87,7 @@ func (f *Follower) Run(ctx context.Context, read func(), hear func(jetstream.Key
 	}
 }
 
-func (f *Follower) follow(ctx context.Context, read func(), hear func(jetstream.KeyValueEntry)) error {
+func (f *Follower) follow(ctx context.Context, read func(), receive func(jetstream.KeyValueEntry)) error {
 	kv, err := f.from.KeyValue(ctx, f.bucket)
 	if err != nil {
 		return err
@@ -97,19 +97,19 @@ func (f *Follower) follow(ctx context.Context, read func(), hear func(jetstream.
 		return err
 	}
 	f.mu.Lock()
-	f.kv, f.why, f.told = kv, nil, 0
+	f.kv, f.why, f.delivered = kv, nil, 0
 	f.mu.Unlock()
 	return Watch(ctx, w, read, func(e jetstream.KeyValueEntry) {
-		hear(e)
-		f.tell(e.Revision())
+		receive(e)
+		f.notify(e.Revision())
 	})
 }
 
-// tell wakes the waiters when a revision has been delivered.
-func (f *Follower) tell(revision uint64) {
+// notify wakes the waiters when a revision has been delivered.
+func (f *Follower) notify(revision uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told = revision
+	f.delivered = revision
 	close(f.more)
 	f.more = make(chan struct{})
 }
@@ -119,9 +119,9 @@ func (f *Follower) tell(revision uint64) {
 func (f *Follower) await(ctx context.Context, revision uint64) {
 	for {
 		f.mu.Lock()
-		told, more := f.told, f.more
+		delivered, more := f.delivered, f.more
 		f.mu.Unlock()
-		if told >= revision {
+		if delivered >= revision {
 			return
 		}
 		select {
@@ -159,7 +159,7 @@ func (f *Follower) Change(ctx context.Context, key string, to func(old []byte) (
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, changePatience)
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	for range changeTries {
 		revision, err := change(ctx, kv, key, to)

@@ -57,14 +57,14 @@ const maxSlots = 16
 //
 // An entry of a writer without permission (Foreign) is never held: the revision is
 // published in addition, under the next of maxSlots subjects.
-func (v *Revisions) Publish(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
+func (v *Revisions) Publish(ctx context.Context, id string, revision int, data []byte) (o Outcome, stored []byte, err error) {
 	err = v.bus.persist(ctx, v.token, func(ctx context.Context) error {
 		mark, err := v.mark(ctx)
 		if err != nil {
 			return err
 		}
 		for slot := range maxSlots {
-			o, held, err = v.publishAt(ctx, v.bus.names.revision(v.token, id, revision, slot), data, mark)
+			o, stored, err = v.publishAt(ctx, v.bus.names.revision(v.token, id, revision, slot), data, mark)
 			if !errors.Is(err, errForeign) {
 				return err
 			}
@@ -74,7 +74,7 @@ func (v *Revisions) Publish(ctx context.Context, id string, revision int, data [
 	if err != nil {
 		return 0, nil, fmt.Errorf("bus: publish %s %s.%d: %w", v.token, id, revision, err)
 	}
-	return o, held, nil
+	return o, stored, nil
 }
 
 // errForeign means that a subject holds an entry of a writer without permission.
@@ -112,7 +112,7 @@ func (v *Revisions) publishAt(ctx context.Context, subject string, data []byte, 
 }
 
 // PublishIncident is Publish of the site's incidents.
-func (b *Bus) PublishIncident(ctx context.Context, id string, revision int, data []byte) (o Outcome, held []byte, err error) {
+func (b *Bus) PublishIncident(ctx context.Context, id string, revision int, data []byte) (o Outcome, stored []byte, err error) {
 	return b.Incidents().Publish(ctx, id, revision, data)
 }
 

@@ -148,7 +148,7 @@ func (b *Bus) LastTick(ctx context.Context) (at telemetry.Time, ok bool, err err
 		m, err := b.message(ctx, func(s jetstream.Stream) (*jetstream.RawStreamMsg, error) {
 			return s.GetLastMsgForSubject(ctx, b.names.Ticks())
 		})
-		if errors.Is(err, ErrNotHeld) {
+		if errors.Is(err, ErrNotRetained) {
 			return nil
 		}
 		if err != nil {
@@ -180,7 +180,7 @@ func (b *Bus) message(ctx context.Context, get func(jetstream.Stream) (*jetstrea
 	}
 	m, err := get(s)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, ErrNotHeld
+		return nil, ErrNotRetained
 	}
 	return m, err
 }

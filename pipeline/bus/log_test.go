@@ -63,7 +63,7 @@ func TestAppendAndFollow(t *testing.T) {
 	if e, err := b.Entry(ctx, 3); err != nil || e.Record.Kind != telemetry.TickRecord {
 		t.Errorf("entry 3: %+v, %v", e, err)
 	}
-	if _, err := b.Entry(ctx, 9); !errors.Is(err, bus.ErrNotHeld) {
+	if _, err := b.Entry(ctx, 9); !errors.Is(err, bus.ErrNotRetained) {
 		t.Errorf("entry 9: %v", err)
 	}
 }

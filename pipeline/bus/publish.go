@@ -21,8 +21,8 @@ import (
 const (
 	windowMessages = 512
 	windowBytes    = 4 << 20
-	maxPatience    = 4 * time.Second         // with the acknowledgement of what is under way
-	minPatience    = 1500 * time.Millisecond // with that of a few messages; see patienceWith
+	maxAckTimeout  = 4 * time.Second         // with the acknowledgement of what is under way
+	minAckTimeout  = 1500 * time.Millisecond // with that of a few messages; see patienceWith
 	slowestBytes   = 256 << 10               // a second, for which nothing is sent again needlessly
 	sendAttempts   = 3
 )
@@ -203,7 +203,7 @@ type batch struct {
 // listen subscribes to acknowledgements.
 func (p *publisher) listen() error {
 	p.prefix = p.bus.conn.NewInbox()
-	_, err := p.bus.conn.Subscribe(p.prefix+".*.*", p.heard)
+	_, err := p.bus.conn.Subscribe(p.prefix+".*.*", p.handleAck)
 	return err
 }
 
@@ -238,20 +238,20 @@ func (p *publisher) send(ctx context.Context, ms []Message) (stored int, err err
 func (p *publisher) drive(ctx context.Context, id uint64, bt *batch) error {
 	gone := p.bus.gone()
 	reply := p.prefix + "." + strconv.FormatUint(id, 36) + "."
-	patience := time.NewTimer(maxPatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(maxAckTimeout)
+	defer timeout.Stop()
 	for {
 		more, err := p.fill(bt, reply)
 		if err != nil || !more {
 			return err
 		}
-		most := p.patienceWith(bt)
-		patience.Reset(most)
+		most := p.ackTimeout(bt)
+		timeout.Reset(most)
 		select {
 		case <-bt.moved:
 		case <-gone:
 			return nats.ErrDisconnected
-		case <-patience.C:
+		case <-timeout.C:
 			return fmt.Errorf("no acknowledgement within %v: %w", most, nats.ErrTimeout)
 		case <-p.bus.closing.Done():
 			return ErrClosed
@@ -261,14 +261,14 @@ func (p *publisher) drive(ctx context.Context, id uint64, bt *batch) error {
 	}
 }
 
-// patienceWith returns the timeout of the next acknowledgement. Messages that are
+// ackTimeout returns the timeout of the next acknowledgement. Messages that are
 // sent to a cluster while the log has no leader are lost without an error, so small
 // batches are resent soon: otherwise writing would resume only after a timeout that
 // began just before the new leader was elected.
-func (p *publisher) patienceWith(bt *batch) time.Duration {
+func (p *publisher) ackTimeout(bt *batch) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(maxPatience, minPatience+time.Duration(bt.bytes)*time.Second/slowestBytes)
+	return min(maxAckTimeout, minAckTimeout+time.Duration(bt.bytes)*time.Second/slowestBytes)
 }
 
 // fill publishes while the window has room and nothing failed. It reports
@@ -341,8 +341,8 @@ func (p *publisher) settleLocked(bt *batch, i int, err error) {
 	}
 }
 
-// heard processes one acknowledgement.
-func (p *publisher) heard(m *nats.Msg) {
+// handleAck processes one acknowledgement.
+func (p *publisher) handleAck(m *nats.Msg) {
 	id, i, ok := ackSubject(strings.TrimPrefix(m.Subject, p.prefix+"."))
 	if !ok {
 		return

@@ -120,27 +120,27 @@ func (r *reader) check(ctx context.Context) error {
 	if r.position == 0 || r.filters != nil || r.lenient {
 		return nil
 	}
-	held, err := r.held(ctx)
+	state, err := r.streamState(ctx)
 	if err != nil {
 		return err
 	}
-	return r.continues(held)
+	return r.continues(state)
 }
 
-func (r *reader) held(ctx context.Context) (s State, err error) {
-	err = r.bus.attempt(ctx, requestPatience, r.stream, func(ctx context.Context) error {
+func (r *reader) streamState(ctx context.Context) (s State, err error) {
+	err = r.bus.attempt(ctx, requestTimeout, r.stream, func(ctx context.Context) error {
 		s, err = r.bus.state(ctx, r.stream)
 		return err
 	})
 	return s, err
 }
 
-func (r *reader) continues(held State) error {
+func (r *reader) continues(state State) error {
 	switch {
-	case held.Last < r.position:
-		return fmt.Errorf("bus: read %s behind position %d: it ends at %d: %w", r.stream, r.position, held.Last, ErrRewritten)
-	case held.First > r.position+1:
-		return fmt.Errorf("bus: read %s behind position %d: it begins at %d: %w", r.stream, r.position, held.First, ErrForgotten)
+	case state.Last < r.position:
+		return fmt.Errorf("bus: read %s behind position %d: it ends at %d: %w", r.stream, r.position, state.Last, ErrRewritten)
+	case state.First > r.position+1:
+		return fmt.Errorf("bus: read %s behind position %d: it begins at %d: %w", r.stream, r.position, state.First, ErrForgotten)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ type session struct {
 	order    uint64 // of the last message of this consumer
 	verify   bool   // the first message is one that was read before
 	left     int    // messages that may still come for the pulls under way
-	heard    bool   // anything, since the last beat
+	received bool   // anything, since the last beat
 	huge     bool   // the next message is larger than a pull
 	pending  uint64 // what the consumer had to deliver when it was made
 	idle     int    // beats since the last delivery
@@ -165,7 +165,7 @@ type session struct {
 // removed soon after the last pull.
 func (s *session) consumer(ctx context.Context, inbox string) error {
 	var info *jetstream.ConsumerInfo
-	err := s.bus.attempt(ctx, requestPatience, s.stream, func(ctx context.Context) error {
+	err := s.bus.attempt(ctx, requestTimeout, s.stream, func(ctx context.Context) error {
 		c, err := s.bus.js.CreateConsumer(ctx, s.stream, s.consumerConfig())
 		if err == nil {
 			info = c.CachedInfo()
@@ -213,15 +213,15 @@ func (s *session) loop(ctx context.Context) error {
 		}
 		select {
 		case m := <-s.messages:
-			s.heard = true
+			s.received = true
 			if err := s.take(ctx, m); err != nil {
 				return err
 			}
 		case <-beat.C:
-			if !s.heard {
+			if !s.received {
 				return fmt.Errorf("no data for %v: %w", 2*pullHeartbeat, nats.ErrTimeout)
 			}
-			s.heard = false
+			s.received = false
 		case <-s.gone:
 			return nats.ErrDisconnected
 		case <-s.bus.closing.Done():
@@ -307,11 +307,11 @@ func (s *session) known(ctx context.Context, d delivery) (again bool, err error)
 		return false, nil
 	}
 	// Positions are missing: expired by retention, or deleted from the middle.
-	held, err := s.held(ctx)
+	state, err := s.streamState(ctx)
 	if err != nil {
 		return false, err
 	}
-	if err := s.continues(held); err != nil {
+	if err := s.continues(state); err != nil {
 		return false, err
 	}
 	s.bus.count.holes.Add(int(d.position - s.position - 1))

@@ -27,7 +27,7 @@ const (
 	snapshotsKept      = 30
 	snapshotsBytes     = 512 << 20
 	snapshotChunk      = 128 << 10
-	snapshotPatience   = 2 * time.Minute
+	snapshotTimeout    = 2 * time.Minute
 	abandonedAfter     = 10 * time.Minute // a piece without a whole
 )
 
@@ -102,7 +102,7 @@ type kept struct {
 // kept already, and removes the oldest beyond the limits: thirty, and 512 MiB of
 // them, but never the newest two. It tries until ctx is done.
 func (b *Bus) PutSnapshot(ctx context.Context, info SnapshotInfo, data []byte) error {
-	err := b.persistFor(ctx, snapshotPatience, b.objects(), func(ctx context.Context) error {
+	err := b.persistFor(ctx, snapshotTimeout, b.objects(), func(ctx context.Context) error {
 		all, err := b.list(ctx)
 		if err != nil {
 			return err
@@ -245,14 +245,14 @@ func (b *Bus) Snapshots(ctx context.Context) (infos []SnapshotInfo, err error) {
 // Snapshot returns a snapshot's bytes; ErrNotHeld if it is not kept any more,
 // ErrDamaged if they are not those that were put.
 func (b *Bus) Snapshot(ctx context.Context, info SnapshotInfo) (data []byte, err error) {
-	err = b.persistFor(ctx, snapshotPatience, b.objects(), func(ctx context.Context) error {
+	err = b.persistFor(ctx, snapshotTimeout, b.objects(), func(ctx context.Context) error {
 		s, err := b.js.Stream(ctx, b.objects())
 		if err != nil {
 			return err
 		}
 		m, err := s.GetLastMsgForSubject(ctx, b.description(info.name()))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return ErrNotHeld
+			return ErrNotRetained
 		}
 		if err != nil {
 			return err

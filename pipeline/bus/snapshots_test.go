@@ -52,7 +52,7 @@ func TestSnapshots(t *testing.T) {
 			t.Errorf("snapshot %+v: %d bytes, %v", i, len(data), err)
 		}
 	}
-	if _, err := b.Snapshot(ctx, snapshotAt(3, "e1")); !errors.Is(err, bus.ErrNotHeld) {
+	if _, err := b.Snapshot(ctx, snapshotAt(3, "e1")); !errors.Is(err, bus.ErrNotRetained) {
 		t.Errorf("a snapshot that was removed: %v", err)
 	}
 	asObjects(t, s, got, body)

@@ -11,9 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// requestPatience bounds one request to the server; whole operations last as
+// requestTimeout bounds one request to the server; whole operations last as
 // long as their context.
-const requestPatience = 4 * time.Second
+const requestTimeout = 4 * time.Second
 
 // Create makes the site's streams and buckets, or adjusts the limits of those
 // that are there. It waits for a server until ctx is done.
@@ -141,14 +141,14 @@ func (b *Bus) KeyValue(ctx context.Context, bucket string) (kv jetstream.KeyValu
 // persist repeats a request of a stream or bucket until it succeeds, fails for
 // good, or ctx is done.
 func (b *Bus) persist(ctx context.Context, name string, request func(context.Context) error) error {
-	return b.persistFor(ctx, requestPatience, name, request)
+	return b.persistFor(ctx, requestTimeout, name, request)
 }
 
 // persistFor is persist with a timeout for one request.
-func (b *Bus) persistFor(ctx context.Context, patience time.Duration, name string, request func(context.Context) error) error {
+func (b *Bus) persistFor(ctx context.Context, timeout time.Duration, name string, request func(context.Context) error) error {
 	wait := 100 * time.Millisecond
 	for {
-		err := b.attempt(ctx, patience, name, request)
+		err := b.attempt(ctx, timeout, name, request)
 		if err == nil || !passing(err) || b.fatal(ctx, err) {
 			return err
 		}
@@ -163,8 +163,8 @@ func (b *Bus) persistFor(ctx context.Context, patience time.Duration, name strin
 // attempt makes one request to a stream or bucket. It gives up when the connection
 // is lost, because no answer arrives over another one, and when the server reports
 // that such a request is not permitted, because then none arrives at all.
-func (b *Bus) attempt(ctx context.Context, patience time.Duration, name string, request func(context.Context) error) error {
-	once, cancel := context.WithTimeout(ctx, patience)
+func (b *Bus) attempt(ctx context.Context, timeout time.Duration, name string, request func(context.Context) error) error {
+	once, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	why, done := make(chan error, 1), make(chan struct{})
 	gone, denied := b.gone(), b.denials() // before the request is made
@@ -246,9 +246,9 @@ func (b *Bus) state(ctx context.Context, stream string) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	held := s.CachedInfo().State
-	out := State{First: held.FirstSeq, Last: held.LastSeq, Entries: held.Msgs, Bytes: held.Bytes}
-	if held.Msgs == 0 {
+	state := s.CachedInfo().State
+	out := State{First: state.FirstSeq, Last: state.LastSeq, Entries: state.Msgs, Bytes: state.Bytes}
+	if state.Msgs == 0 {
 		out.First = out.Last + 1
 	}
 	return out, nil

@@ -56,15 +56,15 @@ func (t *Trail) Keep(ctx context.Context, data []byte) error {
 // Recent hands over at most limit entries, the newest first, which are older than the
 // one with sequence before, or the newest of all where that is 0.
 func (t *Trail) Recent(ctx context.Context, before uint64, limit int, fn func(sequence uint64, data []byte) error) error {
-	var held State
+	var state State
 	err := t.bus.persist(ctx, t.bus.names.Audit(), func(ctx context.Context) (err error) {
-		held, err = t.bus.state(ctx, t.bus.names.Audit())
+		state, err = t.bus.state(ctx, t.bus.names.Audit())
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("bus: changes: %w", err)
 	}
-	at := held.Last
+	at := state.Last
 	if before > 0 {
 		at = min(at, before-1)
 	}
@@ -72,7 +72,7 @@ func (t *Trail) Recent(ctx context.Context, before uint64, limit int, fn func(se
 	if err != nil {
 		return fmt.Errorf("bus: changes: %w", err)
 	}
-	for ; at >= held.First && at > 0 && limit > 0; at-- {
+	for ; at >= state.First && at > 0 && limit > 0; at-- {
 		m, err := stream.GetMsg(ctx, at)
 		if errors.Is(err, jetstream.ErrMsgNotFound) { // damaged, or forgotten meanwhile
 			continue

@@ -125,8 +125,8 @@ func (g Guard) names(host string) bool {
 	})
 }
 
-// patience is the timeout for establishing a connection.
-const patience = 10 * time.Second
+// connectTimeout is the timeout for establishing a connection.
+const connectTimeout = 10 * time.Second
 
 // DialContext connects to host:port over TCP if g allows the address that it comes to.
 func (g Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
@@ -135,7 +135,7 @@ func (g Guard) DialContext(ctx context.Context, network, address string) (net.Co
 		return nil, err
 	}
 	named := g.names(host)
-	d := net.Dialer{Timeout: patience, KeepAlive: 15 * time.Second, Control: func(_, to string, _ syscall.RawConn) error {
+	d := net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second, Control: func(_, to string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(to)
 		if err != nil {
 			return fmt.Errorf("%w: %s", ErrRefused, to)

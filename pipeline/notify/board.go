@@ -23,10 +23,10 @@ type Silences interface {
 const (
 	maxOpen     = 10_000
 	maxAffected = 4096 // entities of one incident
-	// silencePatience bounds how long a start waits for the silences to be read.
-	silencePatience = 10 * time.Second
-	// climbPatience bounds the wait of a message for the entities above its root.
-	climbPatience = 3 * time.Second
+	// silenceTimeout bounds how long a start waits for the silences to be read.
+	silenceTimeout = 10 * time.Second
+	// graphTimeout bounds the wait of a message for the entities above its root.
+	graphTimeout = 3 * time.Second
 )
 
 // posted is an open incident, as its newest revision has it.
@@ -98,7 +98,7 @@ func (p *posted) affect(e telemetry.Entity) {
 
 // unread reports whether it is too early to decide: the silences are not read.
 func (b *board) unread(now time.Time) bool {
-	return b.c.Silences != nil && !b.c.Silences.Known() && now.Sub(b.began) < silencePatience
+	return b.c.Silences != nil && !b.c.Silences.Known() && now.Sub(b.began) < silenceTimeout
 }
 
 // muted is why an incident's messages are held back.
@@ -111,21 +111,21 @@ type muted struct {
 
 // mutes returns whether an incident's newest revision is held back at a desk, and
 // why.
-func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
+func (b *board) mutes(d *desk, p *pending, delivery *Delivery) muted {
 	now := b.c.Now()
 	if b.unread(now) {
 		return muted{again: now.Add(100 * time.Millisecond)}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := b.open[held.Incident]
-	if p.told == nil {
+	at := b.open[delivery.Incident]
+	if p.properties == nil {
 		return muted{} // it says nothing that could be matched
 	}
-	root, facts := p.told.root, p.told.facts
+	root, facts := p.properties.root, p.properties.facts
 	if b.c.Graph != nil {
 		_, known := b.c.Graph.Above(root)
-		if !known && at != nil && now.Sub(at.since) < climbPatience {
+		if !known && at != nil && now.Sub(at.since) < graphTimeout {
 			return muted{again: now.Add(50 * time.Millisecond)}
 		}
 		if of, is := b.c.Graph.Maintained(root); is {
@@ -143,7 +143,7 @@ func (b *board) mutes(d *desk, p *pending, held *Delivery) muted {
 			return muted{outcome: OutcomeInhibited, why: "suppressed by " + by + ": " + why}
 		}
 	}
-	return b.flaps.mutes(p, held, telemetry.Time(now.UnixNano()))
+	return b.flaps.mutes(p, delivery, telemetry.Time(now.UnixNano()))
 }
 
 // suppressor returns the open incident of which this one is a consequence, the

@@ -104,8 +104,8 @@ func (d Delivery) decide(c Decision) Delivery {
 // incident.
 func (d Delivery) attempted() bool { return d.Attempt > 0 }
 
-// toldOpen reports whether the incident is open, as far as the receiver knows.
-func (d Delivery) toldOpen() bool { return d.attempted() && !d.Closed }
+// openForReceiver reports whether the incident is open, as far as the receiver knows.
+func (d Delivery) openForReceiver() bool { return d.attempted() && !d.Closed }
 
 // Seconds is a length of time, in seconds as JSON.
 type Seconds time.Duration
@@ -186,8 +186,8 @@ func (d Delivery) claim(rev pending, skipped int, c claimant) Delivery {
 	return d
 }
 
-// hold returns d with a revision that is not sent now, or never.
-func (d Delivery) hold(rev pending, state string, m muted, c claimant) Delivery {
+// withhold returns d with a revision that is not sent now, or never.
+func (d Delivery) withhold(rev pending, state string, m muted, c claimant) Delivery {
 	d.Done, d.Revision, d.Sequence = rev.number-1, rev.number, rev.sequence
 	if state == StateDone {
 		d.Done = rev.number

@@ -32,25 +32,25 @@ type desk struct {
 	end   uint64
 	until time.Time
 	// Of the loop alone.
-	standing standing
+	position position
 	seen     uint64 // the revision of the standing's key
 
 	mu    sync.Mutex
 	board *board
 
-	lines   map[string]*line
-	queue   queue
-	busy    int
-	held    int // bytes of revisions kept in memory
-	read    uint64
-	open    map[string]pending // until the stream has been read up to Start: the newest of each open incident
-	trouble bool               // the last answer was none or a refusal: one attempt at a time
-	silence time.Time          // the receiver asked for it
-	gone    *farewell
+	lines       map[string]*line
+	queue       queue
+	busy        int
+	cachedBytes int // bytes of revisions kept in memory
+	read        uint64
+	open        map[string]pending // until the stream has been read up to Start: the newest of each open incident
+	trouble     bool               // the last answer was none or a refusal: one attempt at a time
+	silence     time.Time          // the receiver asked for it
+	gone        *farewell
 }
 
-// readPatience bounds how long a desk waits for the stream to be read.
-const readPatience = 10 * time.Second
+// readTimeout bounds how long a desk waits for the stream to be read.
+const readTimeout = 10 * time.Second
 
 // keepBytes is how many bytes of revisions a desk keeps in memory while they
 // wait their turn; what is beyond is read again.
@@ -65,7 +65,7 @@ func newDesk(b *board, r Receiver, kv claims) *desk {
 // newAlertDesk returns the desk that serves a receiver with alerts.
 func newAlertDesk(b *board, r Receiver, kv claims) *desk {
 	d := newDesk(b, r, kv)
-	d.stream, d.alerts, d.meters.owed = b.c.Alerts, true, owedAlerts(b.c.Metrics, r.Name)
+	d.stream, d.alerts, d.meters.pending = b.c.Alerts, true, pendingAlerts(b.c.Metrics, r.Name)
 	d.log = d.log.With("of", "alerts")
 	return d
 }
@@ -74,8 +74,8 @@ func newAlertDesk(b *board, r Receiver, kv claims) *desk {
 // a while, then marks for a little longer.
 type term struct{ sending, marking context.Context }
 
-// markPatience is how long marks may take once requests have ended.
-const markPatience = 2 * time.Second
+// markTimeout is how long marks may take once requests have ended.
+const markTimeout = 2 * time.Second
 
 // run serves the receiver until ctx is done, then lets what is under way end.
 func (d *desk) run(ctx context.Context) {
@@ -97,9 +97,9 @@ func (d *desk) run(ctx context.Context) {
 		return
 	}
 	defer time.AfterFunc(d.c.Grace, stopSending).Stop()
-	defer time.AfterFunc(d.c.Grace+markPatience, stopMarking).Stop()
+	defer time.AfterFunc(d.c.Grace+markTimeout, stopMarking).Stop()
 	attempts.Wait()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), markPatience)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	d.save(last)
 }
@@ -161,7 +161,7 @@ func (d *desk) offer(rev *revision) {
 		return
 	}
 	d.read = rev.sequence
-	p := pending{number: rev.Number, sequence: rev.sequence, resolved: rev.resolved(), updated: rev.updated, told: rev.telling, refused: d.refused(rev)}
+	p := pending{number: rev.Number, sequence: rev.sequence, resolved: rev.resolved(), updated: rev.updated, properties: rev.properties, refused: d.refused(rev)}
 	p.wanted = p.refused == ""
 	if d.open != nil && rev.sequence <= d.start {
 		d.open[rev.ID] = p
@@ -202,15 +202,15 @@ func (d *desk) add(incident string, p pending) {
 	if l != nil && l.items[len(l.items)-1].number >= p.number {
 		return
 	}
-	if d.held+p.bytes() > keepBytes {
+	if d.cachedBytes+p.bytes() > keepBytes {
 		p.revision = nil
 	}
-	d.held += p.bytes()
+	d.cachedBytes += p.bytes()
 	if l == nil {
 		l = &line{incident: incident, due: d.c.Now(), items: []pending{p}}
 		d.lines[incident] = l
 		heap.Push(&d.queue, l)
-		d.meters.owed.Set(float64(len(d.lines)))
+		d.meters.pending.Set(float64(len(d.lines)))
 		return
 	}
 	l.items = append(l.items, p)
@@ -239,12 +239,12 @@ func (d *desk) finish(l *line, settled int, due time.Time) {
 		return
 	}
 	for len(l.items) > 0 && l.items[0].number <= settled {
-		d.held -= l.items[0].bytes()
+		d.cachedBytes -= l.items[0].bytes()
 		l.items = l.items[1:]
 	}
 	if len(l.items) == 0 {
 		delete(d.lines, l.incident)
-		d.meters.owed.Set(float64(len(d.lines)))
+		d.meters.pending.Set(float64(len(d.lines)))
 		return
 	}
 	now := d.c.Now()
@@ -253,7 +253,7 @@ func (d *desk) finish(l *line, settled int, due time.Time) {
 	}
 	if due.After(now.Add(time.Minute)) { // a long wait needs no memory
 		for i := range l.items {
-			d.held -= l.items[i].bytes()
+			d.cachedBytes -= l.items[i].bytes()
 			l.items[i].revision = nil
 		}
 	}
@@ -280,17 +280,17 @@ func (d *desk) through() (uint64, *farewell) {
 }
 
 // close ends the service of a receiver that is gone.
-func (d *desk) close(s standing, seen uint64) {
+func (d *desk) close(s position, seen uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.standing, d.seen = s, seen
+	d.position, d.seen = s, seen
 	d.leave(s.Gone)
 }
 
 // leave drops all pending deliveries.
 func (d *desk) leave(f *farewell) {
-	d.gone, d.open, d.lines, d.queue, d.held = f, nil, map[string]*line{}, nil, 0
-	d.meters.owed.Set(0)
+	d.gone, d.open, d.lines, d.queue, d.cachedBytes = f, nil, map[string]*line{}, nil, 0
+	d.meters.pending.Set(0)
 	d.meters.gone.Set(1)
 }
 
@@ -298,7 +298,7 @@ func (d *desk) leave(f *farewell) {
 func (d *desk) bidFarewell() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.gone != nil && d.standing.Gone == nil
+	return d.gone != nil && d.position.Gone == nil
 }
 
 // rouse wakes the loop.

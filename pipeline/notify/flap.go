@@ -109,12 +109,12 @@ func (f *flaps) settled(x *flap, now telemetry.Time) bool {
 
 // mutes returns whether messages of a flapping incident are held back now. A
 // revision that must be sent is sent once, with a notice.
-func (f *flaps) mutes(p *pending, held *Delivery, now telemetry.Time) muted {
-	x := f.byKey[p.told.flap]
+func (f *flaps) mutes(p *pending, delivery *Delivery, now telemetry.Time) muted {
+	x := f.byKey[p.properties.flap]
 	if f.set.Start == 0 || x == nil || x.since == 0 || f.settled(x, now) {
 		return muted{}
 	}
-	if x.id == held.Incident && held.Last < x.must {
+	if x.id == delivery.Incident && delivery.Last < x.must {
 		return muted{notice: fmt.Sprintf("flapping: %d changes of state within %v; quiet until it is stable or gets worse", f.set.Start, short2(f.set.Window))}
 	}
 	return muted{outcome: OutcomeFlapping, why: "flapping since " + time.Unix(0, int64(x.since)).UTC().Format(time.TimeOnly) + " UTC"}

@@ -45,8 +45,8 @@ func FuzzDelivery(f *testing.F) {
 	long := d
 	for i := range 2 * maxLog {
 		who := claimant{by: "me", at: time.Unix(int64(i), 0).UTC()}
-		long = long.hold(pending{number: i + 1, sequence: uint64(i + 1)}, StateHeld, muted{outcome: OutcomeSilenced, why: strings.Repeat("ü", 400)}, who)
-		long = long.hold(pending{number: i + 1, sequence: uint64(i + 1)}, StateHeld, muted{outcome: OutcomeSilenced, why: strings.Repeat("ü", 400)}, who) // said once
+		long = long.withhold(pending{number: i + 1, sequence: uint64(i + 1)}, StateHeld, muted{outcome: OutcomeSilenced, why: strings.Repeat("ü", 400)}, who)
+		long = long.withhold(pending{number: i + 1, sequence: uint64(i + 1)}, StateHeld, muted{outcome: OutcomeSilenced, why: strings.Repeat("ü", 400)}, who) // said once
 	}
 	b, err := json.Marshal(long)
 	if err != nil || len(long.Log) != maxLog || long.Log[0].Revision != maxLog+1 || len(b) > 16<<10 {

@@ -2,19 +2,19 @@ package notify
 
 import "github.com/quintet-dc/quintet/correlate/explain"
 
-// Standing is an open incident, risk or group of alerts, as far as it decides which
+// OpenIncident is an open incident, risk or group of alerts, as far as it decides which
 // covers which.
-type Standing struct{ posted *posted }
+type OpenIncident struct{ posted *posted }
 
-// Stand returns the Standing of an open incident, risk or group of alerts.
-func Stand(in *explain.Incident) *Standing {
-	return &Standing{newPosted(&revision{ID: in.ID, Number: in.Revision, State: in.State, Kind: in.Kind, Severity: in.Severity, opened: in.Opened, telling: tell(in, nil)})}
+// NewOpenIncident returns the Standing of an open incident, risk or group of alerts.
+func NewOpenIncident(in *explain.Incident) *OpenIncident {
+	return &OpenIncident{newPosted(&revision{ID: in.ID, Number: in.Revision, State: in.State, Kind: in.Kind, Severity: in.Severity, opened: in.Opened, properties: propertiesOf(in, nil)})}
 }
 
 // Holder returns the open incident that covers a group of alerts, the first to open
 // if there are several, and how; "" if there is none. The alerts are held back from
 // a receiver that is notified of that incident, unless they are more severe.
-func Holder(alert *Standing, open []*Standing, g Graph) (id, how string) {
+func Holder(alert *OpenIncident, open []*OpenIncident, g Graph) (id, how string) {
 	above := aboveOf(g, alert.posted.rev.root)
 	var first *posted
 	for _, o := range open {

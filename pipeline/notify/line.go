@@ -13,15 +13,15 @@ import (
 
 // pending is a revision that may have to be sent to a receiver.
 type pending struct {
-	number   int
-	sequence uint64
-	resolved bool
-	wanted   bool // by itself; others are told only to whoever was told of the incident
-	updated  telemetry.Time
-	told     *telling  // what it says, as far as is matched; nil where that cannot be read
-	refused  string    // why it is not wanted
-	notice   string    // to be told with it
-	revision *revision // nil: it is read again when its turn comes
+	number     int
+	sequence   uint64
+	resolved   bool
+	wanted     bool // by itself; others are told only to whoever was told of the incident
+	updated    telemetry.Time
+	properties *properties // what it says, as far as is matched; nil where that cannot be read
+	refused    string      // why it is not wanted
+	notice     string      // to be told with it
+	revision   *revision   // nil: it is read again when its turn comes
 }
 
 // bytes is how much of what may be kept in memory p takes up.
@@ -50,10 +50,10 @@ type line struct {
 // content returns the digest of a revision's content without figures; empty if it
 // cannot be read.
 func (p pending) content() string {
-	if p.told == nil {
+	if p.properties == nil {
 		return ""
 	}
-	return p.told.content
+	return p.properties.content
 }
 
 // contentOf is the state, kind, severity, root, signature and jobs of an
@@ -71,8 +71,8 @@ func contentOf(in *explain.Incident) string {
 
 // corrections drops the leading items that differ only in figures from what the
 // receiver was sent.
-func corrections(items []pending, held Delivery) []pending {
-	for len(items) > 0 && held.toldOpen() && held.Known != "" && !items[0].resolved && items[0].content() == held.Known {
+func corrections(items []pending, delivery Delivery) []pending {
+	for len(items) > 0 && delivery.openForReceiver() && delivery.Known != "" && !items[0].resolved && items[0].content() == delivery.Known {
 		items = items[1:]
 	}
 	return items
@@ -82,9 +82,9 @@ func corrections(items []pending, held Delivery) []pending {
 // and those behind it may be skipped. Superseded revisions may be skipped if the
 // first has failed or was held back, or if they are older than old; a resolving
 // revision never, unless the receiver was not notified of the open incident.
-func choose(items []pending, held Delivery, old telemetry.Time) int {
-	failed := (held.State == StateFailed || held.State == StateHeld) && held.Revision >= items[0].number
-	if held.State == StateHeld && (!held.toldOpen() || held.Outcome == OutcomeFlapping) {
+func choose(items []pending, delivery Delivery, old telemetry.Time) int {
+	failed := (delivery.State == StateFailed || delivery.State == StateHeld) && delivery.Revision >= items[0].number
+	if delivery.State == StateHeld && (!delivery.openForReceiver() || delivery.Outcome == OutcomeFlapping) {
 		return len(items) - 1
 	}
 	i := 0
@@ -104,8 +104,8 @@ func beyond(items []pending, settled int) []pending {
 
 // wanted drops the leading items that a receiver does not want, if it was never
 // notified of the incident.
-func wanted(items []pending, told bool) []pending {
-	for len(items) > 0 && !told && !items[0].wanted {
+func wanted(items []pending, notified bool) []pending {
+	for len(items) > 0 && !notified && !items[0].wanted {
 		items = items[1:]
 	}
 	return items

@@ -40,16 +40,16 @@ type revision struct {
 	Severity string `json:"severity"`
 	Updated  string `json:"updated"`
 
-	sequence uint64
-	updated  telemetry.Time
-	opened   telemetry.Time
-	data     []byte // as stored
-	*telling        // nil where the rest cannot be read
+	sequence    uint64
+	updated     telemetry.Time
+	opened      telemetry.Time
+	data        []byte // as stored
+	*properties        // nil where the rest cannot be read
 }
 
-// telling has the properties of a revision that decide which receivers are
+// properties has the properties of a revision that decide which receivers are
 // notified.
-type telling struct {
+type properties struct {
 	facts    match.Facts
 	root     telemetry.Entity
 	flap     flapKey
@@ -61,17 +61,17 @@ type telling struct {
 
 // read parses a stored revision for telling. A revision that cannot be parsed is
 // sent all the same.
-func read(data []byte, owners []match.Owner) (*telling, telemetry.Time) {
+func read(data []byte, owners []match.Owner) (*properties, telemetry.Time) {
 	var in explain.Incident
 	if json.Unmarshal(data, &in) != nil {
 		return nil, 0
 	}
-	return tell(&in, owners), in.Opened
+	return propertiesOf(&in, owners), in.Opened
 }
 
-// tell returns the properties of an incident.
-func tell(in *explain.Incident, owners []match.Owner) *telling {
-	t := &telling{facts: FactsOf(in, owners), root: in.Root.Entity, entities: in.Impact.Entities}
+// propertiesOf returns the properties of an incident.
+func propertiesOf(in *explain.Incident, owners []match.Owner) *properties {
+	t := &properties{facts: FactsOf(in, owners), root: in.Root.Entity, entities: in.Impact.Entities}
 	for _, j := range in.Impact.Jobs {
 		t.jobs = append(t.jobs, j.Job)
 	}
@@ -130,7 +130,7 @@ func parse(r bus.Revision, owners []match.Owner) (*revision, error) {
 	if err := out.updated.UnmarshalText([]byte(out.Updated)); err != nil {
 		return fail(fmt.Errorf("updated: %w", err))
 	}
-	out.telling, out.opened = read(r.Data, owners)
+	out.properties, out.opened = read(r.Data, owners)
 	return &out, nil
 }
 

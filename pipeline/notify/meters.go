@@ -15,7 +15,7 @@ type meters struct {
 
 	skipped, repeats, lost, storeErrors *metrics.Counter
 	seconds                             *exposition.Histogram
-	owed, gone                          *metrics.Gauge
+	pending, gone                       *metrics.Gauge
 }
 
 func newMeters(set *metrics.Set, receiver string) meters {
@@ -26,10 +26,10 @@ func newMeters(set *metrics.Set, receiver string) meters {
 		lost:        set.GetOrCreateCounter(`quintet_notify_lost_claims_total` + label),
 		storeErrors: set.GetOrCreateCounter(`quintet_notify_store_errors_total` + label),
 		seconds:     exposition.NewHistogram(set, "quintet_notify_attempt_seconds", fmt.Sprintf(`receiver=%q`, receiver)),
-		owed:        set.GetOrCreateGauge(`quintet_notify_owed_incidents`+label, nil),
+		pending:     set.GetOrCreateGauge(`quintet_notify_owed_incidents`+label, nil),
 		gone:        set.GetOrCreateGauge(`quintet_notify_receiver_gone`+label, nil),
 	}
-	m.owed.Set(0)
+	m.pending.Set(0)
 	m.gone.Set(0)
 	for _, o := range []string{OutcomeDelivered, OutcomeDead, OutcomeGone, OutcomeForgotten, OutcomeUnrouted, OutcomeSilenced, OutcomeInhibited, OutcomeFlapping, OutcomeUnchanged} {
 		m.count("quintet_notify_deliveries_total", "outcome", o).Add(0)
@@ -37,8 +37,8 @@ func newMeters(set *metrics.Set, receiver string) meters {
 	return m
 }
 
-// owedAlerts is the owed of a desk of alerts.
-func owedAlerts(set *metrics.Set, receiver string) *metrics.Gauge {
+// pendingAlerts is the owed of a desk of alerts.
+func pendingAlerts(set *metrics.Set, receiver string) *metrics.Gauge {
 	return set.GetOrCreateGauge(fmt.Sprintf(`quintet_notify_owed_alerts{receiver=%q}`, receiver), nil)
 }
 
@@ -51,8 +51,8 @@ func (m meters) attempt(v Verdict) {
 	m.count("quintet_notify_attempts_total", "verdict", v.String()).Inc()
 }
 
-// held counts a revision that is held back.
-func (m meters) held(why string) {
+// withheld counts a revision that is withheld back.
+func (m meters) withheld(why string) {
 	m.count("quintet_notify_held_revisions_total", "outcome", why).Inc()
 }
 

@@ -52,8 +52,8 @@ const notePrefix = "note."
 // maxNotes bounds the notes that wait for one receiver.
 const maxNotes = 1000
 
-// owedNote is a note that may have to be sent to a receiver.
-type owedNote struct {
+// pendingNote is a note that may have to be sent to a receiver.
+type pendingNote struct {
 	note     Note
 	sequence uint64
 	due      time.Time
@@ -63,7 +63,7 @@ type owedNote struct {
 
 // notes follows the bucket of notes until ctx is done, and hands what changes to
 // the desks that want it.
-func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
+func (c *Config) notes(ctx context.Context, into []chan<- pendingNote) {
 	_ = c.untilDone(ctx, "watching notes failed", func() error {
 		kv, err := c.Bus.KeyValue(ctx, bus.Notes)
 		if err != nil {
@@ -74,7 +74,7 @@ func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
 			return err
 		}
 		return bus.Watch(ctx, w, nil, func(e jetstream.KeyValueEntry) {
-			n := owedNote{sequence: e.Revision(), due: c.Now()}
+			n := pendingNote{sequence: e.Revision(), due: c.Now()}
 			if !incidentID.MatchString(e.Key()) || json.Unmarshal(e.Value(), &n.note) != nil {
 				return
 			}
@@ -90,9 +90,9 @@ func (c *Config) notes(ctx context.Context, into []chan<- owedNote) {
 	})
 }
 
-// tellNotes sends notes to the receiver until ctx is done, one at a time.
-func (d *desk) tellNotes(ctx context.Context, in <-chan owedNote) {
-	owed := map[string]*owedNote{}
+// sendNotes sends notes to the receiver until ctx is done, one at a time.
+func (d *desk) sendNotes(ctx context.Context, in <-chan pendingNote) {
+	due := map[string]*pendingNote{}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -100,18 +100,18 @@ func (d *desk) tellNotes(ctx context.Context, in <-chan owedNote) {
 		case <-ctx.Done():
 			return
 		case n := <-in:
-			if len(owed) < maxNotes {
-				owed[n.note.ID] = &n
+			if len(due) < maxNotes {
+				due[n.note.ID] = &n
 			}
 		case <-timer.C:
 		}
 		wait, now := time.Hour, d.c.Now()
-		for id, n := range owed { // order-independent: each is another incident's
+		for id, n := range due { // order-independent: each is another incident's
 			if !n.due.After(now) {
-				n.due = d.tellNote(ctx, n)
+				n.due = d.sendNote(ctx, n)
 			}
 			if n.due.IsZero() || d.left() {
-				delete(owed, id)
+				delete(due, id)
 				continue
 			}
 			wait = min(wait, n.due.Sub(now))
@@ -120,74 +120,74 @@ func (d *desk) tellNotes(ctx context.Context, in <-chan owedNote) {
 	}
 }
 
-// tellNote sends one note, if the receiver was notified of the incident and was not
+// sendNote sends one note, if the receiver was notified of the incident and was not
 // sent the same note. It returns when to check again; zero means never.
-func (d *desk) tellNote(ctx context.Context, n *owedNote) time.Time {
+func (d *desk) sendNote(ctx context.Context, n *pendingNote) time.Time {
 	now, key := d.c.Now(), notePrefix+n.note.ID+"."+d.r.Name
 	delivery, _, err := d.delivery(ctx, n.note.ID)
 	if err != nil {
 		return d.storeTrouble(err)
 	}
-	if !delivery.toldOpen() {
+	if !delivery.openForReceiver() {
 		return time.Time{}
 	}
 	b, seen, err := d.store.get(ctx, key)
 	if err != nil {
 		return d.storeTrouble(err)
 	}
-	var held noting
-	if seen != 0 && json.Unmarshal(b, &held) != nil {
-		held = noting{}
+	var last noting
+	if seen != 0 && json.Unmarshal(b, &last) != nil {
+		last = noting{}
 	}
 	body := n.body()
 	switch {
-	case held.Sequence > n.sequence, held.Sequence == n.sequence && held.State == StateDone:
+	case last.Sequence > n.sequence, last.Sequence == n.sequence && last.State == StateDone:
 		return time.Time{}
-	case held.State == StateDone && held.Body == body, seen == 0 && n.note.Acknowledged == nil && n.note.Assigned == nil:
+	case last.State == StateDone && last.Body == body, seen == 0 && n.note.Acknowledged == nil && n.note.Assigned == nil:
 		return time.Time{} // it says nothing new of whose it is
-	case held.State == StateClaimed && held.By != d.by && !d.c.Alone:
+	case last.State == StateClaimed && last.By != d.by && !d.c.Alone:
 		if n.claim != seen {
 			n.claim, n.claimed = seen, now
 		}
-		if until := n.claimed.Add(time.Duration(held.Lease)); until.After(now) {
+		if until := n.claimed.Add(time.Duration(last.Lease)); until.After(now) {
 			return until
 		}
 	}
-	if held.Sequence != n.sequence {
-		held = noting{Sequence: n.sequence, Body: body}
+	if last.Sequence != n.sequence {
+		last = noting{Sequence: n.sequence, Body: body}
 	}
-	return d.sendNote(ctx, key, seen, n, held)
+	return d.claimNote(ctx, key, seen, n, last)
 }
 
-func (d *desk) sendNote(ctx context.Context, key string, seen uint64, n *owedNote, held noting) time.Time {
-	held.State, held.By, held.At, held.Lease = StateClaimed, d.by, d.c.Now(), Seconds(d.lease())
-	held.Attempt++
-	at, err := d.store.swap(ctx, key, seen, held)
+func (d *desk) claimNote(ctx context.Context, key string, seen uint64, n *pendingNote, last noting) time.Time {
+	last.State, last.By, last.At, last.Lease = StateClaimed, d.by, d.c.Now(), Seconds(d.lease())
+	last.Attempt++
+	at, err := d.store.swap(ctx, key, seen, last)
 	if err != nil {
 		return d.contended(err)
 	}
-	m := &Message{ID: n.note.ID + ".note-" + strconv.FormatUint(n.sequence, 10) + "." + d.r.Name, Type: TypeNoted, Body: []byte(held.Body), Attempt: held.Attempt}
+	m := &Message{ID: n.note.ID + ".note-" + strconv.FormatUint(n.sequence, 10) + "." + d.r.Name, Type: TypeNoted, Body: []byte(last.Body), Attempt: last.Attempt}
 	within, cancel := context.WithTimeout(ctx, d.r.Timeout)
 	a := d.r.Notifier.Notify(within, m)
 	cancel()
 	d.meters.attempt(a.Verdict)
-	held.State, held.Lease, held.At, held.Reason = StateDone, 0, d.c.Now(), short(a.Reason)
+	last.State, last.Lease, last.At, last.Reason = StateDone, 0, d.c.Now(), short(a.Reason)
 	var again time.Time
 	if a.Verdict != Taken && a.Verdict != Gone {
-		if wait, more := delay(d.c.Retries, held.Attempt, a.After, d.c.Random()); more {
-			held.State, again = StateFailed, d.c.Now().Add(wait)
+		if wait, more := delay(d.c.Retries, last.Attempt, a.After, d.c.Random()); more {
+			last.State, again = StateFailed, d.c.Now().Add(wait)
 		} else {
-			d.log.Error("a note is given up", "incident", n.note.ID, "attempts", held.Attempt, "reason", a.Reason)
+			d.log.Error("a note is given up", "incident", n.note.ID, "attempts", last.Attempt, "reason", a.Reason)
 		}
 	}
-	if _, err := d.store.insist(ctx, key, at, held); err != nil {
+	if _, err := d.store.insist(ctx, key, at, last); err != nil {
 		return d.contended(err)
 	}
 	return again
 }
 
 // body returns the note as every attempt sends it. It follows from the note alone.
-func (n *owedNote) body() string {
+func (n *pendingNote) body() string {
 	at := time.Time{}
 	for _, s := range []*StoredNote{n.note.Acknowledged, n.note.Assigned} {
 		if s != nil && s.At.After(at) {

@@ -167,12 +167,12 @@ func Run(ctx context.Context, c Config) error {
 	if len(alerting) > 0 {
 		serving.Go(func() { board.follow(ctx, c.Alerts, alerting) })
 	}
-	var noting []chan<- owedNote
+	var noting []chan<- pendingNote
 	for _, d := range desks {
 		if d.r.Notes {
-			in := make(chan owedNote, 16)
+			in := make(chan pendingNote, 16)
 			noting = append(noting, in)
-			serving.Go(func() { d.tellNotes(ctx, in) })
+			serving.Go(func() { d.sendNotes(ctx, in) })
 		}
 	}
 	if len(noting) > 0 {
@@ -195,7 +195,7 @@ func (b *board) follow(ctx context.Context, from Stream, desks []*desk) {
 			if err != nil {
 				malformed.Inc()
 				c.Logger.Warn("revision cannot be delivered", "sequence", r.Sequence, "error", err)
-			} else if rev.telling != nil {
+			} else if rev.properties != nil {
 				b.post(rev)
 			}
 			for _, d := range desks {

@@ -23,7 +23,7 @@ const maxReminded = 2000
 func (d *desk) remind(ctx context.Context, r Reminder) {
 	every := time.NewTicker(r.RemindEvery())
 	defer every.Stop()
-	told := map[string]reminded{}
+	cache := map[string]reminded{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -33,7 +33,7 @@ func (d *desk) remind(ctx context.Context, r Reminder) {
 		if d.left() {
 			return
 		}
-		open := d.toldOpen(ctx, told)
+		open := d.openForReceiver(ctx, cache)
 		if len(open) == 0 {
 			continue
 		}
@@ -58,28 +58,28 @@ type reminded struct {
 	message  *Message
 }
 
-// toldOpen returns the incidents that are open for the receiver. It caches what it
+// openForReceiver returns the incidents that are open for the receiver. It caches what it
 // read in told.
-func (d *desk) toldOpen(ctx context.Context, told map[string]reminded) (out []*Message) {
+func (d *desk) openForReceiver(ctx context.Context, cache map[string]reminded) (out []*Message) {
 	ids := d.board.ids(d.alerts)
-	for id := range told { // order-independent: each by itself
+	for id := range cache { // order-independent: each by itself
 		if _, open := slices.BinarySearch(ids, id); !open {
-			delete(told, id)
+			delete(cache, id)
 		}
 	}
 	for _, id := range ids[:min(len(ids), maxReminded)] {
-		held, seen, err := d.delivery(ctx, id)
-		if err != nil || seen == 0 || held.Last == 0 || !held.toldOpen() {
+		delivery, seen, err := d.delivery(ctx, id)
+		if err != nil || seen == 0 || delivery.Last == 0 || !delivery.openForReceiver() {
 			continue
 		}
-		x := told[id]
-		if x.sequence != held.Last {
-			rev, err := d.revision(ctx, pending{sequence: held.Last})
+		x := cache[id]
+		if x.sequence != delivery.Last {
+			rev, err := d.revision(ctx, pending{sequence: delivery.Last})
 			if err != nil || rev.resolved() {
 				continue
 			}
-			x = reminded{held.Last, rev.message(d.r.Name, Delivery{Attempt: 1})}
-			told[id] = x
+			x = reminded{delivery.Last, rev.message(d.r.Name, Delivery{Attempt: 1})}
+			cache[id] = x
 		}
 		out = append(out, x.message)
 	}

@@ -106,20 +106,20 @@ func (d *desk) again(ctx context.Context, incident string) error {
 	if d.left() {
 		return errors.New("receiver gone (HTTP 410): change its configuration")
 	}
-	held, seen, err := d.delivery(ctx, incident)
-	if err != nil || !held.IsDead() {
+	delivery, seen, err := d.delivery(ctx, incident)
+	if err != nil || !delivery.IsDead() {
 		return err
 	}
-	p := pending{number: held.Revision, sequence: held.Sequence, wanted: true, notice: held.Notice}
+	p := pending{number: delivery.Revision, sequence: delivery.Sequence, wanted: true, notice: delivery.Notice}
 	rev, err := d.revision(ctx, p)
 	if err != nil {
 		return err
 	}
-	p.resolved, p.updated, p.told, p.revision = rev.resolved(), rev.updated, rev.telling, rev
+	p.resolved, p.updated, p.properties, p.revision = rev.resolved(), rev.updated, rev.properties, rev
 	now := d.c.Now()
-	next := held.fail(now, now, held.Revision, Answer{Verdict: Refused, Reason: "retry requested"})
-	next.Done, next.Attempt, next.Outcome, next.Address = held.Revision-1, 1, "", d.address
-	next = next.decide(Decision{Revision: held.Revision, At: now, Outcome: "retried", Why: "retry requested"})
+	next := delivery.fail(now, now, delivery.Revision, Answer{Verdict: Refused, Reason: "retry requested"})
+	next.Done, next.Attempt, next.Outcome, next.Address = delivery.Revision-1, 1, "", d.address
+	next = next.decide(Decision{Revision: delivery.Revision, At: now, Outcome: "retried", Why: "retry requested"})
 	if _, err := d.store.swap(ctx, deliveryKey(incident, d.r.Name), seen, next); err != nil {
 		return err
 	}

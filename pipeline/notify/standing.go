@@ -9,8 +9,8 @@ import (
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
-// standing is one receiver's position in the stream of incidents.
-type standing struct {
+// position is one receiver's position in the stream of incidents.
+type position struct {
 	// Start is the stream's end when the receiver was first served: of revisions up
 	// to there it is sent only the open incidents, in their state at that point.
 	Start uint64 `json:"start"`
@@ -30,16 +30,16 @@ type farewell struct {
 }
 
 const (
-	standingPrefix      = "receiver."
-	standingAlertPrefix = "alerts."
+	positionPrefix      = "receiver."
+	alertPositionPrefix = "alerts."
 )
 
 // place returns the key of the receiver's position in this desk's stream.
 func (d *desk) place() string {
 	if d.alerts {
-		return standingAlertPrefix + d.r.Name
+		return alertPositionPrefix + d.r.Name
 	}
-	return standingPrefix + d.r.Name
+	return positionPrefix + d.r.Name
 }
 
 // How often a standing is written: often enough that a start has little to read
@@ -76,10 +76,10 @@ func (d *desk) tryEnter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var s standing
+	var s position
 	if seen != 0 && json.Unmarshal(b, &s) != nil {
 		d.log.Error("the receiver's state cannot be decoded: starting from an empty state", "key", d.place())
-		s = standing{}
+		s = position{}
 	}
 	if s.Gone != nil && s.Gone.Fingerprint == d.address {
 		d.log.Error("receiver gone (HTTP 410): deliveries stop until its configuration changes", "since", s.Gone.At, "status", s.Gone.Status)
@@ -89,18 +89,18 @@ func (d *desk) tryEnter(ctx context.Context) error {
 	}
 	if why := s.stale(seen, last, d.c); why != "" {
 		d.log.Info("receiver added: delivering open incidents", "reason", why, "sequence", last)
-		s = standing{Start: last, Through: min(s.Through, last)}
+		s = position{Start: last, Through: min(s.Through, last)}
 	}
 	s.At = d.c.Now()
 	if seen, err = d.store.swap(ctx, d.place(), seen, s); err != nil {
 		return err
 	}
-	d.standing, d.seen = s, seen
+	d.position, d.seen = s, seen
 	d.start, d.read = s.Start, s.Through
 	if first > last {
 		return nil // there is nothing to be read before what comes
 	}
-	d.end, d.until = last, d.c.Now().Add(readPatience)
+	d.end, d.until = last, d.c.Now().Add(readTimeout)
 	if s.Start > s.Through {
 		d.open = map[string]pending{}
 	}
@@ -108,7 +108,7 @@ func (d *desk) tryEnter(ctx context.Context) error {
 }
 
 // stale returns why a receiver is served as if for the first time, or "".
-func (s standing) stale(seen, last uint64, c *Config) string {
+func (s position) stale(seen, last uint64, c *Config) string {
 	switch {
 	case seen == 0:
 		return "it is new"
@@ -124,18 +124,18 @@ func (s standing) stale(seen, last uint64, c *Config) string {
 
 // save writes the receiver's position, if it changed.
 func (d *desk) save(ctx context.Context) {
-	s, now := d.standing, d.c.Now()
+	s, now := d.position, d.c.Now()
 	through, gone := d.through()
 	s.Through, s.At = max(s.Through, through), now
 	if gone != nil && s.Gone == nil {
 		s.Gone = gone
-	} else if s.Through == d.standing.Through && now.Sub(d.standing.At) < touchEvery {
+	} else if s.Through == d.position.Through && now.Sub(d.position.At) < touchEvery {
 		return
 	}
 	seen, err := d.store.swap(ctx, d.place(), d.seen, s)
 	switch {
 	case err == nil:
-		d.standing, d.seen = s, seen
+		d.position, d.seen = s, seen
 	case errors.Is(err, errLost):
 		d.reread(ctx)
 	default:
@@ -147,12 +147,12 @@ func (d *desk) save(ctx context.Context) {
 // reread adopts what another process wrote; additions are written the next time.
 func (d *desk) reread(ctx context.Context) {
 	b, seen, err := d.store.get(ctx, d.place())
-	var s standing
+	var s position
 	if err != nil || seen == 0 || json.Unmarshal(b, &s) != nil {
 		d.meters.storeErrors.Inc()
 		return
 	}
-	d.standing, d.seen = s, seen
+	d.position, d.seen = s, seen
 	if s.Gone != nil && s.Gone.Fingerprint == d.address {
 		d.log.Error("receiver gone (HTTP 410), reported by another process", "by", s.Gone.By, "status", s.Gone.Status)
 		d.close(s, seen)

@@ -23,15 +23,15 @@ type claims interface {
 // errLost means that another process has changed a key in the meantime.
 var errLost = errors.New("changed by another process")
 
-// requestPatience bounds one request to the bucket.
-const requestPatience = 5 * time.Second
+// requestTimeout bounds one request to the bucket.
+const requestTimeout = 5 * time.Second
 
 // store reads and changes keys.
 type store struct{ kv claims }
 
 // get returns the value of a key and the key's revision, 0 if there is none.
 func (s store) get(ctx context.Context, key string) ([]byte, uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	e, err := s.kv.Get(ctx, key)
 	switch {
@@ -51,7 +51,7 @@ func (s store) swap(ctx context.Context, key string, seen uint64, value any) (ui
 	if err != nil {
 		return 0, fmt.Errorf("write %s: %w", key, err)
 	}
-	once, cancel := context.WithTimeout(ctx, requestPatience)
+	once, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var now uint64
 	if seen == 0 {
@@ -67,11 +67,11 @@ func (s store) swap(ctx context.Context, key string, seen uint64, value any) (ui
 	}
 	// It may have been this process: a write whose acknowledgement was lost. A
 	// value names its writer and attempt, so equal bytes are this process's own.
-	held, now, err := s.get(ctx, key)
+	stored, now, err := s.get(ctx, key)
 	switch {
 	case err != nil:
 		return 0, err
-	case now != 0 && bytes.Equal(held, b):
+	case now != 0 && bytes.Equal(stored, b):
 		return now, nil
 	}
 	return 0, fmt.Errorf("write %s: %w", key, errLost)

@@ -28,33 +28,33 @@ func (d *desk) work(ctx context.Context, t term, l *line) {
 func (d *desk) step(ctx context.Context, t term, l *line) (done int, due time.Time) {
 	all := d.look(l)
 	newest := all[len(all)-1].number
-	held, seen, err := d.delivery(ctx, l.incident)
+	delivery, seen, err := d.delivery(ctx, l.incident)
 	now := d.c.Now()
 	if err != nil {
 		return 0, d.storeTrouble(err)
 	}
-	left := beyond(all, held.Done)
+	left := beyond(all, delivery.Done)
 	if len(left) == 0 {
 		return newest, now
 	}
-	if until := d.taken(l, held, seen, now); until.After(now) {
+	if until := d.taken(l, delivery, seen, now); until.After(now) {
 		return left[0].number - 1, until
 	}
-	k := task{held: held, seen: seen, incident: l.incident, newest: newest}
-	items := wanted(left, held.attempted())
+	k := task{delivery: delivery, seen: seen, incident: l.incident, newest: newest}
+	items := wanted(left, delivery.attempted())
 	if len(items) == 0 {
 		k.item = left[len(left)-1]
 		return d.withhold(t, k, StateDone, muted{outcome: OutcomeUnrouted, why: k.item.refused})
 	}
 	if d.r.Corrections {
 		last := items[len(items)-1]
-		if items = corrections(items, held); len(items) == 0 {
+		if items = corrections(items, delivery); len(items) == 0 {
 			k.item = last
 			return d.withhold(t, k, StateDone, muted{outcome: OutcomeUnchanged, why: "only figures have changed"})
 		}
 	}
 	done = items[0].number - 1
-	i, m, state := d.gate(items, held)
+	i, m, state := d.gate(items, delivery)
 	switch {
 	case !m.again.IsZero():
 		return done, m.again
@@ -62,16 +62,16 @@ func (d *desk) step(ctx context.Context, t term, l *line) (done int, due time.Ti
 		k.item = items[len(items)-1]
 		return d.withhold(t, k, state, m)
 	}
-	again := held.State == StateFailed && held.Revision == items[i].number
-	if again && held.Address == d.address && newest <= held.Newest && now.Before(held.Next) {
-		return done, held.Next
+	again := delivery.State == StateFailed && delivery.Revision == items[i].number
+	if again && delivery.Address == d.address && newest <= delivery.Newest && now.Before(delivery.Next) {
+		return done, delivery.Next
 	}
 	if ctx.Err() != nil {
 		return done, now
 	}
 	k.item, k.skipped = items[i], i
 	k.item.notice = m.notice
-	return d.tell(t, k)
+	return d.deliver(t, k)
 }
 
 // recheckEvery is how often what is held back is looked at again.
@@ -79,24 +79,24 @@ const recheckEvery = 5 * time.Second
 
 // gate returns which of the items is to be sent next, or what is to be done
 // instead: with a state, nothing is sent now (StateHeld) or ever (StateSettled).
-func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state string) {
+func (d *desk) gate(items []pending, delivery Delivery) (i int, m muted, state string) {
 	last := len(items) - 1
 	newest := &items[last]
-	m = d.board.mutes(d, newest, &held)
-	i = choose(items, held, telemetry.Time(d.c.Now().UnixNano()).Add(-staleAfter))
+	m = d.board.mutes(d, newest, &delivery)
+	i = choose(items, delivery, telemetry.Time(d.c.Now().UnixNano()).Add(-staleAfter))
 	switch {
 	case !m.again.IsZero():
 		return i, m, ""
-	case newest.resolved && !held.toldOpen() && (m.outcome != "" || held.State == StateHeld):
+	case newest.resolved && !delivery.openForReceiver() && (m.outcome != "" || delivery.State == StateHeld):
 		if m.outcome == "" {
-			m.outcome, m.why = held.Outcome, "it was over before that ended: "+held.Reason
+			m.outcome, m.why = delivery.Outcome, "it was over before that ended: "+delivery.Reason
 		}
 		return last, m, StateDone
 	case m.notice != "":
 		return last, m, ""
 	case m.outcome == "":
 		return i, m, ""
-	case m.outcome != OutcomeFlapping && held.toldOpen():
+	case m.outcome != OutcomeFlapping && delivery.openForReceiver():
 		for i := range items { // whoever knows that it was open is told that it is not
 			if items[i].resolved {
 				return i, muted{}, ""
@@ -110,21 +110,21 @@ func (d *desk) gate(items []pending, held Delivery) (i int, m muted, state strin
 // recorded already.
 func (d *desk) withhold(t term, k task, state string, m muted) (done int, due time.Time) {
 	now := d.c.Now()
-	done, due = k.held.Done, now.Add(recheckEvery)
+	done, due = k.delivery.Done, now.Add(recheckEvery)
 	if state == StateDone {
 		done, due = k.item.number, now
 	}
-	if k.held.State == state && k.held.Revision == k.item.number && k.held.Outcome == m.outcome && k.held.Reason == short(m.why) {
+	if k.delivery.State == state && k.delivery.Revision == k.item.number && k.delivery.Outcome == m.outcome && k.delivery.Reason == short(m.why) {
 		return done, due
 	}
-	next := k.held.hold(k.item, state, m, claimant{by: d.by, address: d.address, at: now})
+	next := k.delivery.withhold(k.item, state, m, claimant{by: d.by, address: d.address, at: now})
 	if _, err := d.store.swap(t.marking, deliveryKey(k.incident, d.r.Name), k.seen, next); err != nil {
 		return 0, d.contended(err)
 	}
 	if state == StateDone {
 		d.meters.outcome(m.outcome)
 	} else {
-		d.meters.held(m.outcome)
+		d.meters.withheld(m.outcome)
 	}
 	d.log.Debug("revision not delivered", "incident", k.incident, "revision", k.item.number, "state", state, "outcome", m.outcome, "reason", m.why)
 	return done, due
@@ -141,27 +141,27 @@ func (d *desk) delivery(ctx context.Context, incident string) (Delivery, uint64,
 	if seen == 0 {
 		return Delivery{Incident: incident, Receiver: d.r.Name}, 0, nil
 	}
-	held, err := parseDelivery(b)
+	delivery, err := parseDelivery(b)
 	if err != nil {
 		d.meters.storeErrors.Inc()
 		d.log.Error("delivery state cannot be decoded: starting from an empty state", "key", key, "error", err)
 		return Delivery{Incident: incident, Receiver: d.r.Name}, seen, nil
 	}
-	return held, seen, nil
+	return delivery, seen, nil
 }
 
 // taken returns until when another process owns a line. A claim is respected for
 // its lease from when it was first seen here: no two clocks are compared.
-func (d *desk) taken(l *line, held Delivery, seen uint64, now time.Time) time.Time {
-	if held.State != StateClaimed || held.By == d.by || d.c.Alone {
+func (d *desk) taken(l *line, delivery Delivery, seen uint64, now time.Time) time.Time {
+	if delivery.State != StateClaimed || delivery.By == d.by || d.c.Alone {
 		return now
 	}
 	if l.claim != seen {
 		l.claim, l.claimed = seen, now
 	}
-	until := l.claimed.Add(time.Duration(held.Lease))
+	until := l.claimed.Add(time.Duration(delivery.Lease))
 	if !until.After(now) {
-		d.log.Warn("a claim is taken over", "incident", l.incident, "revision", held.Revision, "by", held.By, "attempt", held.Attempt)
+		d.log.Warn("a claim is taken over", "incident", l.incident, "revision", delivery.Revision, "by", delivery.By, "attempt", delivery.Attempt)
 	}
 	return until
 }
@@ -169,27 +169,27 @@ func (d *desk) taken(l *line, held Delivery, seen uint64, now time.Time) time.Ti
 // task is a revision to be sent, and the delivery state of its incident.
 type task struct {
 	incident string
-	held     Delivery
+	delivery Delivery
 	seen     uint64
 	item     pending
 	skipped  int // before item
 	newest   int // in the line
 }
 
-// tell claims a revision, sends it and records the outcome.
-func (d *desk) tell(t term, k task) (done int, due time.Time) {
+// deliver claims a revision, sends it and records the outcome.
+func (d *desk) deliver(t term, k task) (done int, due time.Time) {
 	rev, err := d.revision(t.marking, k.item)
 	if err != nil && !errors.Is(err, errForgotten) {
 		return 0, d.storeTrouble(err)
 	}
 	key, now := deliveryKey(k.incident, d.r.Name), d.c.Now()
-	claimed := k.held.claim(k.item, k.skipped, claimant{by: d.by, address: d.address, at: now, lease: d.lease()})
+	claimed := k.delivery.claim(k.item, k.skipped, claimant{by: d.by, address: d.address, at: now, lease: d.lease()})
 	at, err := d.store.swap(t.marking, key, k.seen, claimed)
 	if err != nil {
 		return 0, d.contended(err)
 	}
 	d.meters.skipped.Add(k.skipped)
-	d.meters.repeats.Add(claimed.Repeats - k.held.Repeats)
+	d.meters.repeats.Add(claimed.Repeats - k.delivery.Repeats)
 	next := claimed.settle(OutcomeForgotten, now, Answer{})
 	if rev != nil {
 		next = d.judge(t, claimed, d.send(t, rev.message(d.r.Name, claimed), now), k.newest)
@@ -219,7 +219,7 @@ func (d *desk) send(t term, m *Message, claimed time.Time) Answer {
 // judge returns a claim updated by an answer.
 func (d *desk) judge(t term, claimed Delivery, a Answer, newest int) Delivery {
 	now := d.c.Now()
-	d.heard(a, now)
+	d.recordAnswer(a, now)
 	switch a.Verdict {
 	case Taken:
 		return claimed.settle(OutcomeDelivered, now, a)
@@ -241,8 +241,8 @@ func (d *desk) judge(t term, claimed Delivery, a Answer, newest int) Delivery {
 	return claimed.fail(now.Add(wait), now, newest, a)
 }
 
-// heard records whether the receiver accepts messages, and logs changes.
-func (d *desk) heard(a Answer, now time.Time) {
+// recordAnswer records whether the receiver accepts messages, and logs changes.
+func (d *desk) recordAnswer(a Answer, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if trouble := a.Verdict != Taken; trouble != d.trouble {
@@ -295,7 +295,7 @@ func (d *desk) revision(ctx context.Context, p pending) (*revision, error) {
 	if p.revision != nil {
 		return p.revision, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestPatience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	var found *revision
 	err := d.stream.Follow(ctx, p.sequence-1, func(r bus.Revision) error {

@@ -81,7 +81,7 @@ func (c *carrier) prepare(now telemetry.Time) {
 			fresh = with(fresh, fp)
 		case telemetry.FrameRecord:
 			if fp := thin.FramePrint(record); !fresh[fp] && !c.saidSince(fp, now) {
-				c.sayFirst(fp)
+				c.addSchema(fp)
 				fresh = with(fresh, fp)
 			}
 		}
@@ -114,8 +114,8 @@ func (c *carrier) message(i int, record []byte) {
 // thinnedID is the suffix of the id of a frame that replaces several.
 const thinnedID = "/thinned"
 
-// sayFirst adds the schema of a frame before it.
-func (c *carrier) sayFirst(fp telemetry.Fingerprint) {
+// addSchema adds the schema of a frame before it.
+func (c *carrier) addSchema(fp telemetry.Fingerprint) {
 	record := c.schema(fp)
 	if record == nil {
 		c.o.account.unknownSchema.Inc()

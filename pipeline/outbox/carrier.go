@@ -81,9 +81,9 @@ func (c *carrier) run(ctx context.Context) {
 	c.o.Emit(&telemetry.Record{Kind: telemetry.SchemaRecord, Schema: c.report.schema})
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	renew, tell := time.NewTicker(c.o.cfg.Renew), time.NewTicker(reportEvery)
+	renew, samples := time.NewTicker(c.o.cfg.Renew), time.NewTicker(reportEvery)
 	defer renew.Stop()
-	defer tell.Stop()
+	defer samples.Stop()
 	s := sender{carrier: c, ctx: sending, results: make(chan sent, 1), retry: stopped()}
 	defer s.retry.Stop()
 	for ctx.Err() == nil {
@@ -99,8 +99,8 @@ func (c *carrier) run(ctx context.Context) {
 			s.waiting = false
 		case <-renew.C:
 			c.renewDue = true
-		case <-tell.C:
-			c.tell()
+		case <-samples.C:
+			c.emitSamples()
 		}
 	}
 	s.flush(stop)
@@ -113,8 +113,8 @@ func stopped() *time.Timer {
 	return t
 }
 
-// tell emits the outbox's own samples.
-func (c *carrier) tell() {
+// emitSamples emits the outbox's own samples.
+func (c *carrier) emitSamples() {
 	if r, err := c.report.next(c.now(), c.o.account); err == nil {
 		c.o.Emit(r)
 	}
@@ -237,7 +237,7 @@ func (c *carrier) fill() error {
 func (o *Outbox) shift(gone, taken int) {
 	o.mu.Lock()
 	o.moving += taken - gone
-	o.account.memory.Store(int64(o.held()))
+	o.account.memory.Store(int64(o.memory()))
 	o.mu.Unlock()
 }
 

@@ -126,9 +126,9 @@ func (d *disk) rewind() {
 	}
 }
 
-// hold protects the oldest n frames from thinning, until rewind: it reads them
+// retain protects the oldest n frames from thinning, until rewind: it reads them
 // without sending them.
-func (d *disk) hold(n int) {
+func (d *disk) retain(n int) {
 	_ = d.hand(func(e thin.Entry) bool {
 		if thin.KindOf(e.Record) == telemetry.FrameRecord {
 			n--

@@ -31,13 +31,13 @@ func tapeOfChunks(chunks []*chunk) tapeOf {
 // last resort when Run cannot keep up. o.mu is held. It reports whether there is
 // room then.
 func (o *Outbox) relieve(need int) bool {
-	fits := func() bool { return o.held()+need <= o.cfg.MemoryBytes }
-	older := min(o.cfg.MemoryBytes/2, o.queue.held-1)
+	fits := func() bool { return o.memory()+need <= o.cfg.MemoryBytes }
+	older := min(o.cfg.MemoryBytes/2, o.queue.memory-1)
 	chunks, _ := o.queue.detach(older)
 	o.queue.attach(o.thinChunks(chunks, bytesOf(chunks)/2, o.renewals.record))
 	if !fits() { // what Run holds leaves us less than that
-		chunks, _ = o.queue.detach(o.queue.held)
-		room := o.cfg.MemoryBytes - o.held() - need
+		chunks, _ = o.queue.detach(o.queue.memory)
+		room := o.cfg.MemoryBytes - o.memory() - need
 		o.queue.attach(o.thinChunks(chunks, room/4*3, o.renewals.record)) // chunks are not filled to the end
 	}
 	return fits()
@@ -90,18 +90,18 @@ func (c *carrier) relieve(busy bool) {
 			share *= 2
 		}
 		o.mu.Lock()
-		if o.held() <= o.soft() || !disk && c.failures == 0 {
+		if o.memory() <= o.soft() || !disk && c.failures == 0 {
 			o.mu.Unlock()
 			return
 		}
-		chunks, held := o.queue.detach(share)
-		o.moving += held
+		chunks, used := o.queue.detach(share)
+		o.moving += used
 		o.mu.Unlock()
 		left := c.disk.append(chunks)
 		if len(left) > 0 {
 			left = o.thinChunks(left, bytesOf(left)/2, o.schemaRecord)
 		}
-		o.giveBack(left, held)
+		o.giveBack(left, used)
 		if len(left) > 0 || len(chunks) == 0 {
 			return
 		}
@@ -110,11 +110,11 @@ func (c *carrier) relieve(busy bool) {
 
 // giveBack ends what began with detaching held bytes: the rest goes before the
 // oldest in memory.
-func (o *Outbox) giveBack(left []*chunk, held int) {
+func (o *Outbox) giveBack(left []*chunk, used int) {
 	o.mu.Lock()
-	o.moving -= held
+	o.moving -= used
 	o.queue.attach(left)
-	o.account.memory.Store(int64(o.held()))
+	o.account.memory.Store(int64(o.memory()))
 	o.mu.Unlock()
 }
 
@@ -122,13 +122,13 @@ func (o *Outbox) giveBack(left []*chunk, held int) {
 func (c *carrier) spillAll() {
 	o := c.o
 	o.mu.Lock()
-	chunks, held := o.queue.detach(o.queue.held)
-	o.moving += held
+	chunks, used := o.queue.detach(o.queue.memory)
+	o.moving += used
 	o.mu.Unlock()
 	if len(chunks) == 1 && chunks[0].empty() {
 		chunks = nil
 	}
-	o.giveBack(c.disk.append(chunks), held)
+	o.giveBack(c.disk.append(chunks), used)
 }
 
 // shelve stores unsent records where the next start finds them: the batch before
@@ -152,7 +152,7 @@ func (c *carrier) shelve() {
 	if left := c.disk.putBack(kept.chunks); len(left) > 0 {
 		c.o.giveBack(left, 0)
 	} else {
-		c.disk.hold(tried) // the log may have it, and knows it by its form
+		c.disk.retain(tried) // the log may have it, and knows it by its form
 	}
 	c.spillAll()
 	c.disk.rewind()
@@ -173,7 +173,7 @@ func (o *Outbox) Close() error {
 	for _, e := range tapeOfChunks(o.queue.chunks) {
 		o.account.remove(byEnd, thin.Count(e.Record, o.renewals.record))
 	}
-	o.queue.detach(o.queue.held)
+	o.queue.detach(o.queue.memory)
 	o.mu.Unlock()
 	return o.carrier.disk.close()
 }

@@ -239,20 +239,20 @@ func (o *Outbox) put(record []byte) {
 		return
 	}
 	growth := o.queue.growth(len(record))
-	if growth > 0 && o.held()+growth > o.cfg.MemoryBytes && !o.relieve(growth) {
+	if growth > 0 && o.memory()+growth > o.cfg.MemoryBytes && !o.relieve(growth) {
 		o.account.remove(byFullness, thin.Count(record, o.renewals.record))
 		return
 	}
 	idle := o.queue.empty()
 	o.queue.push(thin.Entry{Record: record})
-	o.account.memory.Store(int64(o.held()))
-	if idle || growth > 0 && o.held() > o.soft() {
+	o.account.memory.Store(int64(o.memory()))
+	if idle || growth > 0 && o.memory() > o.soft() {
 		o.nudge()
 	}
 }
 
-// held is how much memory records take; o.mu is held.
-func (o *Outbox) held() int { return o.queue.held + o.moving }
+// memory is how much memory records take; o.mu is memory.
+func (o *Outbox) memory() int { return o.queue.memory + o.moving }
 
 // soft is where Run begins to empty memory: three quarters.
 func (o *Outbox) soft() int { return o.cfg.MemoryBytes / 4 * 3 }

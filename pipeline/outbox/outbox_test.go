@@ -57,7 +57,7 @@ func (r *running) close() {
 func (r *running) checkBounds(dir string) {
 	r.t.Helper()
 	r.mu.Lock()
-	held, limit := r.held(), r.cfg.MemoryBytes
+	held, limit := r.memory(), r.cfg.MemoryBytes
 	r.mu.Unlock()
 	if held > limit {
 		r.t.Fatalf("%d bytes held in memory, at most %d", held, limit)

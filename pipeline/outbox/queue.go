@@ -59,7 +59,7 @@ type queue struct {
 	chunkBytes int
 	chunks     []*chunk // oldest first; none is empty but perhaps the last
 	spare      *chunk
-	held       int // bytes of memory in chunks, spare not counted
+	memory     int // bytes of memory in chunks, spare not counted
 }
 
 func (q *queue) empty() bool {
@@ -79,7 +79,7 @@ func (q *queue) growth(record int) int {
 func (q *queue) push(e thin.Entry) {
 	if q.growth(len(e.Record)) > 0 {
 		c := q.room(len(e.Record) + lengthBytes)
-		q.held += cap(c.buf)
+		q.memory += cap(c.buf)
 		q.chunks = append(q.chunks, c)
 	}
 	q.chunks[len(q.chunks)-1].push(e)
@@ -116,7 +116,7 @@ func (q *queue) take(fn func(thin.Entry) bool) {
 // drop removes the oldest chunk and keeps its memory for the next.
 func (q *queue) drop() {
 	c := q.chunks[0]
-	q.held -= cap(c.buf)
+	q.memory -= cap(c.buf)
 	n := copy(q.chunks, q.chunks[1:])
 	q.chunks[n] = nil
 	q.chunks = q.chunks[:n]
@@ -128,24 +128,24 @@ func (q *queue) drop() {
 
 // detach takes the oldest chunks out, at least so many bytes of them if there
 // are.
-func (q *queue) detach(bytes int) (chunks []*chunk, held int) {
+func (q *queue) detach(bytes int) (chunks []*chunk, used int) {
 	n := 0
-	for n < len(q.chunks) && held < bytes {
-		held += cap(q.chunks[n].buf)
+	for n < len(q.chunks) && used < bytes {
+		used += cap(q.chunks[n].buf)
 		n++
 	}
 	chunks = append(chunks, q.chunks[:n]...)
 	left := copy(q.chunks, q.chunks[n:])
 	clear(q.chunks[left:])
 	q.chunks = q.chunks[:left]
-	q.held -= held
-	return chunks, held
+	q.memory -= used
+	return chunks, used
 }
 
 // attach puts chunks before the oldest.
 func (q *queue) attach(chunks []*chunk) {
 	for _, c := range chunks {
-		q.held += cap(c.buf)
+		q.memory += cap(c.buf)
 	}
 	q.chunks = append(chunks, q.chunks...)
 }

@@ -71,7 +71,7 @@ func Run(ctx context.Context, c Config) error {
 		wg.Go(func() { k.work(ctx) })
 	}
 	wg.Go(func() { k.retry(ctx, "notes", k.listen) })
-	k.retry(ctx, "incidents", func(ctx context.Context) error { return c.Bus.FollowIncidents(ctx, k.after, k.hear) })
+	k.retry(ctx, "incidents", func(ctx context.Context) error { return c.Bus.FollowIncidents(ctx, k.after, k.handle) })
 	wg.Wait()
 	return nil
 }
@@ -102,8 +102,8 @@ func (k *keeper) retry(ctx context.Context, what string, fn func(context.Context
 	}
 }
 
-// hear processes a revision.
-func (k *keeper) hear(r bus.Revision) error {
+// handle processes a revision.
+func (k *keeper) handle(r bus.Revision) error {
 	k.after = r.Sequence
 	in := &explain.Incident{}
 	if err := json.Unmarshal(r.Data, in); err != nil {

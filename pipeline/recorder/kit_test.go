@@ -34,7 +34,7 @@ func (m *memory) Entry(_ context.Context, position uint64) (bus.Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if position < m.first || position > uint64(len(m.entries)) {
-		return bus.Entry{}, bus.ErrNotHeld
+		return bus.Entry{}, bus.ErrNotRetained
 	}
 	return m.entries[position-1], nil
 }

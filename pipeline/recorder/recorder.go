@@ -43,9 +43,9 @@ type Config struct {
 	// wait longer than Wait (2 s) is refused with ErrBusy.
 	Concurrent int
 	Wait       time.Duration
-	// Patience is the timeout of reading for one question; 10 s. What was read by
+	// Timeout is the timeout of reading for one question; 10 s. What was read by
 	// then is kept for the next.
-	Patience time.Duration
+	Timeout time.Duration
 	// Kept is how many pictures are kept going; 16.
 	Kept int
 	// Points is how many points a curve has at most; 2,000.
@@ -65,8 +65,8 @@ func (c Config) withDefaults() Config {
 	if c.Wait <= 0 {
 		c.Wait = 2 * time.Second
 	}
-	if c.Patience <= 0 {
-		c.Patience = 10 * time.Second
+	if c.Timeout <= 0 {
+		c.Timeout = 10 * time.Second
 	}
 	if c.Kept <= 0 {
 		c.Kept = 16
@@ -150,7 +150,7 @@ const again = 500 * time.Millisecond
 // since, everything where since is zero. ErrForgotten means that the log holds
 // nothing of it, ErrBusy to ask again soon.
 func (r *Recorder) Curves(ctx context.Context, in *explain.Incident, since telemetry.Time) (*Picture, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
 	k := r.keep(in.ID)
 	if err := r.enter(ctx, k.busy); err != nil {

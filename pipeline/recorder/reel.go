@@ -130,7 +130,7 @@ func (r *reel) meet(ctx context.Context, v *view) error {
 		}
 		e, err := v.log.Entry(ctx, position)
 		switch {
-		case errors.Is(err, bus.ErrNotHeld):
+		case errors.Is(err, bus.ErrNotRetained):
 			continue // forgotten meanwhile
 		case err != nil:
 			return err

@@ -101,7 +101,7 @@ type Coverage struct {
 	Gaps      []Gap    `json:"gaps"` // the last to begin first
 	Truncated bool     `json:"truncated,omitempty"`
 	// Processes are those that have a grant or were refused something.
-	Processes []grants.Standing `json:"processes,omitempty"`
+	Processes []grants.ProcessStatus `json:"processes,omitempty"`
 }
 
 // Source is one source of a Coverage.
@@ -133,7 +133,7 @@ type answers struct {
 	count   *counters
 	do      func(ctx context.Context, f func(*owner)) error
 	started telemetry.Time
-	self    func(standing) Presence
+	self    func(status) Presence
 	stops   []func() // set while questions are answered
 
 	mu   sync.Mutex
@@ -192,7 +192,7 @@ func (a *answers) status(ctx context.Context, _ []byte) (any, error) {
 	s.Engine, s.Rules = a.cfg.identity()
 	var me Presence
 	err := a.do(ctx, func(o *owner) {
-		me = a.self(o.standing())
+		me = a.self(o.status())
 		s.Tick, s.Position, s.Alarms = stated(o.runner.Tick()), o.seen, o.alarms.list()
 		s.Speed = o.progress.speed(o.runner.Tick(), time.Now())
 		for _, x := range o.runner.Sources() {
@@ -258,7 +258,7 @@ func (a *answers) incidents(ctx context.Context, _ []byte) (any, error) {
 func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 	out := Coverage{Sources: []Source{}, Gaps: []Gap{}}
 	err := a.do(ctx, func(o *owner) {
-		out.Processes = slices.DeleteFunc(o.runner.Standings(), func(s grants.Standing) bool { return s.Grant == nil && len(s.Refused) == 0 })
+		out.Processes = slices.DeleteFunc(o.runner.Standings(), func(s grants.ProcessStatus) bool { return s.Grant == nil && len(s.Refused) == 0 })
 		for _, h := range slices.Backward(o.runner.Holes()) {
 			out.Gaps = append(out.Gaps, Gap{Collector: "quintet", Target: "log", Part: fmt.Sprintf("positions %d to %d", h.First, h.Last), From: h.From, To: stated(h.To)})
 		}

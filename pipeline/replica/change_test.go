@@ -204,7 +204,7 @@ func TestAYoungClaimOfAnotherIsWaitedFor(t *testing.T) {
 	appended := time.Now()
 	r := w.start("a", func(c *Config) { c.Beat = 400 * time.Millisecond })
 	r.publishes()
-	if waited := time.Since(appended); waited < patienceBeats*400*time.Millisecond {
+	if waited := time.Since(appended); waited < missedBeats*400*time.Millisecond {
 		t.Errorf("claimed %v after another one had", waited)
 	}
 }

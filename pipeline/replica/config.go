@@ -18,8 +18,8 @@ import (
 // DefaultBeat is the interval at which a replica reports its presence.
 const DefaultBeat = 10 * time.Second
 
-// patienceBeats is after how many missed beats a replica counts as gone.
-const patienceBeats = 3
+// missedBeats is after how many missed beats a replica counts as gone.
+const missedBeats = 3
 
 // Config configures a replica.
 type Config struct {

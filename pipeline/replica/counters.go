@@ -17,14 +17,14 @@ type counters struct {
 	set *metrics.Set
 
 	records, malformed, refused *metrics.Counter
-	silent, dropped             *metrics.Counter // revisions that were not this replica's to publish; held for too long
+	suppressed, dropped         *metrics.Counter // revisions that were not this replica's to publish; held for too long
 	retries                     *metrics.Counter
 	snapshots, snapshotFailures *metrics.Counter
 	snapshotsSkipped            *metrics.Counter
 	snapshotsUnusable           *metrics.Counter
 	questions, unanswered       *metrics.Counter
 	claims, joins, starts       *metrics.Counter
-	beatFailures, heldLost      *metrics.Counter
+	beatFailures, waitingLost   *metrics.Counter
 	panics                      *metrics.Counter
 	holes                       *metrics.Counter // entries that the log lost
 	foreign                     *metrics.Counter // entries of the stream of incidents that no engine wrote
@@ -44,7 +44,7 @@ func newCounters(set *metrics.Set) *counters {
 		{&c.records, "quintet_replica_records_total"},
 		{&c.malformed, "quintet_replica_records_malformed_total"},
 		{&c.refused, "quintet_replica_records_refused_total"},
-		{&c.silent, "quintet_replica_revisions_silent_total"},
+		{&c.suppressed, "quintet_replica_revisions_silent_total"},
 		{&c.dropped, "quintet_replica_revisions_dropped_total"},
 		{&c.retries, "quintet_replica_publish_retries_total"},
 		{&c.snapshots, "quintet_replica_snapshots_total"},
@@ -57,7 +57,7 @@ func newCounters(set *metrics.Set) *counters {
 		{&c.joins, "quintet_replica_joins_total"},
 		{&c.starts, "quintet_replica_starts_total"},
 		{&c.beatFailures, "quintet_replica_beat_failures_total"},
-		{&c.heldLost, "quintet_replica_held_incidents_dropped_total"},
+		{&c.waitingLost, "quintet_replica_held_incidents_dropped_total"},
 		{&c.panics, "quintet_replica_panics_total"},
 		{&c.holes, "quintet_replica_log_entries_lost_total"},
 		{&c.foreign, "quintet_replica_foreign_revisions_total"},

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// A snapshot must come within snapshotPatience, and a second for each snapshotRate bytes.
-	snapshotPatience = 5 * time.Second
-	snapshotRate     = 8 << 20
+	// A snapshot must come within snapshotTimeout, and a second for each snapshotRate bytes.
+	snapshotTimeout = 5 * time.Second
+	snapshotRate    = 8 << 20
 	// damageShown is how long the alarm about survived damage is raised, in ticks.
 	damageShown = telemetry.Duration(24 * time.Hour)
 	// maxLost bounds the holes of the log that wait to be reported.
@@ -26,7 +26,7 @@ const (
 // read reads a snapshot. A snapshot that does not arrive while the log answers
 // other requests is damaged: its server cannot read it.
 func (r *replica) read(ctx context.Context, i bus.SnapshotInfo) ([]byte, error) {
-	once, cancel := context.WithTimeout(ctx, snapshotPatience+time.Duration(i.Size/snapshotRate)*time.Second)
+	once, cancel := context.WithTimeout(ctx, snapshotTimeout+time.Duration(i.Size/snapshotRate)*time.Second)
 	defer cancel()
 	data, err := r.cfg.Bus.Snapshot(once, i)
 	if err == nil || once.Err() == nil || ctx.Err() != nil {
@@ -44,9 +44,9 @@ func damaged(err error) bool {
 	return errors.Is(err, bus.ErrDamaged) || errors.Is(err, engine.ErrSnapshotDamaged)
 }
 
-// tellDamage raises the alarm about snapshots that could not be read, if there are
+// reportDamage raises the alarm about snapshots that could not be read, if there are
 // any; from is what the engine goes on from.
-func (r *replica) tellDamage(list []bus.SnapshotInfo, from string) {
+func (r *replica) reportDamage(list []bus.SnapshotInfo, from string) {
 	if len(list) == 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func (o *owner) unreported() []telemetry.Hole {
 
 // reportHoles appends to the log which of its entries are missing: from there on the
 // incidents of every replica and of every recording name the interval.
-func (h *herald) reportHoles(ctx context.Context, s standing) error {
+func (h *herald) reportHoles(ctx context.Context, s status) error {
 	for _, hole := range s.holes {
 		config, err := hole.Record(now())
 		if err != nil {

@@ -26,9 +26,9 @@ type herald struct {
 	key     string
 	names   map[string]bool // keys that somebody's presence stood under
 	answers *answers
-	known   standing // as of the last round
-	spoke   string   // digest of the claim in force when another replica was seen to publish
-	quiet   bool     // trouble has been logged
+	known   status // as of the last round
+	spoke   string // digest of the claim in force when another replica was seen to publish
+	quiet   bool   // trouble has been logged
 }
 
 // run reports until ctx is done, and then removes the presence.
@@ -59,8 +59,8 @@ func (h *herald) leave(ctx context.Context) {
 	}
 }
 
-// standing is the state of its replica that the herald needs.
-type standing struct {
+// status is the state of its replica that the herald needs.
+type status struct {
 	of                                      *owner // to tell lives apart
 	caughtUp, publishing, elected, diverged bool
 	broken                                  bool
@@ -75,9 +75,9 @@ type standing struct {
 	holes                                   []telemetry.Hole // of the log, to be reported
 }
 
-func (o *owner) standing() standing {
+func (o *owner) status() status {
 	reign := o.runner.Reign()
-	return standing{of: o, caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
+	return status{of: o, caughtUp: o.caughtUp, publishing: o.publishing(), elected: o.elected || o.pending != "", diverged: o.diverged, broken: o.broken, asks: o.asks,
 		renew: o.renews(), reign: reign, names: o.runner.Names(reign), stored: o.stored,
 		from: o.from(), whole: o.cold && reign.Digest == "" && !o.overflow, tick: o.runner.Tick(), position: o.seen, holes: o.unreported()}
 }
@@ -126,10 +126,10 @@ func (h *herald) round(ctx context.Context) {
 }
 
 // ask returns the owner's state; false while there is none, between two lives.
-func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
+func (h *herald) ask(ctx context.Context) (s status, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := h.do(ctx, func(o *owner) { s = o.standing() }); err != nil {
+	if err := h.do(ctx, func(o *owner) { s = o.status() }); err != nil {
 		h.known.publishing, h.known.caughtUp = false, false
 		return h.known, false
 	}
@@ -142,7 +142,7 @@ func (h *herald) ask(ctx context.Context) (s standing, ok bool) {
 var errOtherLife = errors.New("the engine restarted from an empty state")
 
 // doIn has f called unless the engine restarted from an empty state since s.
-func (h *herald) doIn(ctx context.Context, s standing, f func(*owner)) error {
+func (h *herald) doIn(ctx context.Context, s status, f func(*owner)) error {
 	same := false
 	err := h.do(ctx, func(o *owner) {
 		if same = o == s.of; same {
@@ -170,7 +170,7 @@ func (h *herald) failed(ctx context.Context, what string, err error) bool {
 	return err != nil
 }
 
-func (h *herald) presence(s standing) Presence {
+func (h *herald) presence(s status) Presence {
 	version, rules := h.cfg.identity()
 	p := Presence{Name: h.cfg.Name, Engine: version, Rules: rules, Tick: s.tick, Position: s.position, Publishing: s.publishing,
 		Diverged: s.diverged, Claim: s.reign.Digest}
@@ -183,7 +183,7 @@ func (h *herald) presence(s standing) Presence {
 // compare raises the alarm where another replica under the same claim had
 // another state at the same tick. Both go on: which of them is wrong shows when
 // the stream refuses one.
-func (h *herald) compare(ctx context.Context, s standing, who roll) {
+func (h *herald) compare(ctx context.Context, s status, who roll) {
 	me := h.presence(s)
 	text, same := "", false
 	for _, o := range who.others {
@@ -199,10 +199,10 @@ func (h *herald) compare(ctx context.Context, s standing, who roll) {
 		return
 	}
 	_ = h.do(ctx, func(o *owner) {
-		switch _, stands := o.alarms[alarmState]; {
+		switch _, current := o.alarms[alarmState]; {
 		case text == "":
 			o.alarms.clear(alarmState)
-		case !stands:
+		case !current:
 			h.log.Error(Diverged, "what", text)
 			fallthrough
 		default:
@@ -213,7 +213,7 @@ func (h *herald) compare(ctx context.Context, s standing, who roll) {
 
 // seek acquires the right to publish: by going on from a snapshot of the replicas
 // that have it, or, if none publishes, by a claim.
-func (h *herald) seek(ctx context.Context, s standing, who roll) error {
+func (h *herald) seek(ctx context.Context, s status, who roll) error {
 	if s.names && !s.diverged && !s.broken && s.reign.Since > 0 {
 		infos, err := h.cfg.Bus.Snapshots(ctx)
 		if err != nil {
@@ -233,7 +233,7 @@ func (h *herald) seek(ctx context.Context, s standing, who roll) error {
 		return nil
 	}
 	// A replica that has just claimed may not have reported yet that it publishes.
-	young := s.reign.Replica != h.cfg.Name && s.stored != 0 && who.at.Sub(s.stored) < patienceBeats*h.cfg.Beat
+	young := s.reign.Replica != h.cfg.Name && s.stored != 0 && who.at.Sub(s.stored) < missedBeats*h.cfg.Beat
 	if young && h.spoke != s.reign.Digest {
 		return nil
 	}
@@ -245,7 +245,7 @@ const maxClaims = 5
 
 // claim states that this replica publishes from here on. Who publishes while it
 // is prepared makes it prepare another one.
-func (h *herald) claim(ctx context.Context, s standing) error {
+func (h *herald) claim(ctx context.Context, s status) error {
 	over := s.reign.Digest
 	for range maxClaims {
 		c, last, err := h.prepare(ctx, s, over)
@@ -273,7 +273,7 @@ func (h *herald) claim(ctx context.Context, s standing) error {
 }
 
 // renew states the claim in force once more, so that the log does not remove it.
-func (h *herald) renew(ctx context.Context, s standing) error {
+func (h *herald) renew(ctx context.Context, s status) error {
 	version, rules := h.cfg.identity()
 	c := engine.Claim{Engine: version, Rules: rules, Replica: h.cfg.Name, Renews: s.reign.Digest}
 	config, err := c.Config(now())

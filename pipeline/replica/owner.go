@@ -20,9 +20,9 @@ import (
 const (
 	// maxUnpublished revisions may wait to be stored; then the log waits.
 	maxUnpublished = 256
-	// maxHeldBytes of revisions wait while it is not known whether they are this
+	// maxWaitingBytes of revisions wait while it is not known whether they are this
 	// replica's to publish.
-	maxHeldBytes = 32 << 20
+	maxWaitingBytes = 32 << 20
 	// closeEnough entries behind the log's end, the end is not asked for again.
 	closeEnough = 256
 	// renewEvery is how far ticks move before the claim in force is stated again.
@@ -48,7 +48,7 @@ type owner struct {
 	final  bool           // or at which it has caught up
 	asks   bool           // the target is reached: where does the log end?
 	stored telemetry.Time // when the claim in force was stored; 0 if it was not read in this life
-	heard  telemetry.Time // the tick at which it was stated last
+	stated telemetry.Time // the tick at which it was stated last
 
 	ticks bool // one was read in this life
 	unfit bool // it was said that a configuration of the site is not taken
@@ -72,11 +72,11 @@ type owner struct {
 
 	lost []telemetry.Hole // of the log, found in this life and not yet reported
 
-	held      []item // revisions of which it is not known yet whose they are
-	heldBytes int
-	overflow  bool   // some of them were dropped
-	out       []item // to be published
-	again     error  // ends this life
+	waiting      []item // revisions of which it is not known yet whose they are
+	waitingBytes int
+	overflow     bool   // some of them were dropped
+	out          []item // to be published
+	again        error  // ends this life
 }
 
 // run applies entries until the log or the life ends.
@@ -193,9 +193,9 @@ func (o *owner) found(in *explain.Incident) {
 	case o.publishing():
 		o.out = append(o.out, i)
 	case o.undecided():
-		o.hold(i)
+		o.enqueue(i)
 	default:
-		o.count.silent.Inc()
+		o.count.suppressed.Inc()
 	}
 }
 
@@ -207,8 +207,8 @@ func (o *owner) publishing() bool { return o.member && !o.elected && o.caughtUp 
 // claim so far, a claim may follow that covers all of it.
 func (o *owner) undecided() bool { return o.member || o.cold && o.runner.Reign().Digest == "" }
 
-func (o *owner) hold(i item) {
-	if o.heldBytes+len(i.data) > maxHeldBytes {
+func (o *owner) enqueue(i item) {
+	if o.waitingBytes+len(i.data) > maxWaitingBytes {
 		o.overflow = true
 	}
 	if o.overflow && !o.member {
@@ -221,18 +221,18 @@ func (o *owner) hold(i item) {
 		o.out = append(o.out, i)
 		return
 	}
-	o.held, o.heldBytes = append(o.held, i), o.heldBytes+len(i.data)
+	o.waiting, o.waitingBytes = append(o.waiting, i), o.waitingBytes+len(i.data)
 }
 
 // release publishes the held items.
 func (o *owner) release() {
-	o.out = append(o.out, o.held...)
-	o.held, o.heldBytes = nil, 0
+	o.out = append(o.out, o.waiting...)
+	o.waiting, o.waitingBytes = nil, 0
 }
 
 func (o *owner) forget() {
-	o.count.silent.Add(len(o.held))
-	o.held, o.heldBytes = nil, 0
+	o.count.suppressed.Add(len(o.waiting))
+	o.waiting, o.waitingBytes = nil, 0
 }
 
 // claim applies a claim in the log.
@@ -243,7 +243,7 @@ func (o *owner) claim(before engine.Reign, e bus.Entry) {
 		o.pending = ""
 		o.poke()
 	}
-	o.heard = o.runner.Tick()
+	o.stated = o.runner.Tick()
 	if reign.Digest == before.Digest {
 		return // a renewal, or it came too late
 	}
@@ -257,8 +257,8 @@ func (o *owner) claim(before engine.Reign, e bus.Entry) {
 		o.forget()
 		o.out = nil
 	}
-	for k := range o.held { // found before there was a claim
-		o.held[k].reign = reign.Digest
+	for k := range o.waiting { // found before there was a claim
+		o.waiting[k].reign = reign.Digest
 	}
 	o.member, o.elected, o.first = true, mine && o.confirmed != digest, true
 	o.diverged, o.broken, o.since = false, false, o.runner.Tick()
@@ -330,8 +330,8 @@ func (o *owner) ticked() {
 	o.ticks = true
 	o.endHoles()
 	o.repaired()
-	if o.heard == 0 {
-		o.heard = o.runner.Tick()
+	if o.stated == 0 {
+		o.stated = o.runner.Tick()
 	}
 	if !o.member || o.elected {
 		return
@@ -349,7 +349,7 @@ func (o *owner) ticked() {
 
 // renews reports whether the claim in force is to be stated again.
 func (o *owner) renews() bool {
-	return o.publishing() && o.runner.Tick().Sub(o.heard) >= renewEvery
+	return o.publishing() && o.runner.Tick().Sub(o.stated) >= renewEvery
 }
 
 // snapshot puts the state behind the revisions that lead to it.
@@ -369,7 +369,7 @@ func (o *owner) snapshot() {
 		o.out = append(o.out, i)
 		return
 	}
-	o.held = append(slices.DeleteFunc(o.held, func(h item) bool { return h.snapshot != nil }), i)
+	o.waiting = append(slices.DeleteFunc(o.waiting, func(h item) bool { return h.snapshot != nil }), i)
 }
 
 // differ records that another replica published other bytes under this claim.

@@ -32,8 +32,8 @@ type Presence struct {
 	DigestTick telemetry.Time `json:"digest_tick"`
 }
 
-// beatPatience bounds one round of presence.
-const beatPatience = 5 * time.Second
+// beatTimeout bounds one round of presence.
+const beatTimeout = 5 * time.Second
 
 // roll is the list of present replicas, by the bucket of presences.
 type roll struct {
@@ -53,7 +53,7 @@ func (r roll) publishing() bool {
 
 // call reports this replica's presence and returns the others present.
 func (h *herald) call(ctx context.Context, me Presence) (roll, error) {
-	ctx, cancel := context.WithTimeout(ctx, beatPatience)
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	if h.keys == nil {
 		keys, err := h.cfg.Bus.KeyValue(ctx, bus.Replicas)
@@ -108,7 +108,7 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 		return roll{}, errors.New("presence: list: without this replica's own")
 	}
 	for _, at := range times {
-		if out.at.Sub(at) < patienceBeats*h.cfg.Beat {
+		if out.at.Sub(at) < missedBeats*h.cfg.Beat {
 			out.others = append(out.others, said[at]...)
 		}
 		delete(said, at)

@@ -80,7 +80,7 @@ func (p *publisher) take(ctx context.Context, i item) {
 	case i.stored != nil:
 		close(i.stored)
 	case p.dead != "" && i.reign == p.dead:
-		p.count.silent.Inc()
+		p.count.suppressed.Inc()
 	case i.snapshot != nil:
 		if digest, err := engine.SnapshotDigest(i.data); err == nil { // a snapshot just made has one
 			p.last.Store(&taken{i.snapshot.Tick, digest})
@@ -104,11 +104,11 @@ func (p *publisher) publish(ctx context.Context, i item) {
 	}
 	wait := 100 * time.Millisecond
 	for {
-		outcome, held, err := p.bus.PublishIncident(ctx, i.id, i.number, i.data)
+		outcome, stored, err := p.bus.PublishIncident(ctx, i.id, i.number, i.data)
 		if err == nil {
 			p.count.published(outcome)
 			if outcome == bus.Differs {
-				p.differ(i, held)
+				p.differ(i, stored)
 			}
 			return
 		}
@@ -124,11 +124,11 @@ func (p *publisher) publish(ctx context.Context, i item) {
 	}
 }
 
-func (p *publisher) differ(i item, held []byte) {
+func (p *publisher) differ(i item, stored []byte) {
 	p.dead = i.reign
-	mine, theirs := sha256.Sum256(i.data), sha256.Sum256(held)
+	mine, theirs := sha256.Sum256(i.data), sha256.Sum256(stored)
 	d := difference{i.reign, fmt.Sprintf("%s revision %d: the stream holds %d bytes %x, this replica computed %d bytes %x",
-		i.id, i.number, len(held), theirs[:6], len(i.data), mine[:6])}
+		i.id, i.number, len(stored), theirs[:6], len(i.data), mine[:6])}
 	select {
 	case p.differs <- d:
 	default: // one is enough

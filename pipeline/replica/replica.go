@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	waitingEntries       = 16 // between the log and the engine
-	waitingRequests      = 32
-	startPatience        = 500 * time.Millisecond // before another try, and twice that after each
-	longestStartPatience = 30 * time.Second
+	waitingEntries  = 16 // between the log and the engine
+	waitingRequests = 32
+	startBackoff    = 500 * time.Millisecond // before another try, and twice that after each
+	maxStartBackoff = 30 * time.Second
 )
 
 // replica is what outlives the engine's lives.
@@ -136,13 +136,13 @@ func (r *replica) poke() {
 
 // lives runs one life of the engine after another.
 func (r *replica) lives(ctx context.Context) error {
-	wait := startPatience
+	wait := startBackoff
 	var joined time.Time
 	for {
 		began := time.Now()
 		o, err := r.life(ctx)
-		if time.Since(began) > longestStartPatience {
-			wait = startPatience
+		if time.Since(began) > maxStartBackoff {
+			wait = startBackoff
 		}
 		log := r.cfg.Logger
 		switch {
@@ -152,7 +152,7 @@ func (r *replica) lives(ctx context.Context) error {
 			return fmt.Errorf("replica: %w", err)
 		case errors.Is(err, errRejoin):
 			// A snapshot that turns out to be of no use is not tried in a hurry.
-			if time.Since(joined) < patienceBeats*r.cfg.Beat && !bus.Sleep(ctx, r.cfg.Beat) {
+			if time.Since(joined) < missedBeats*r.cfg.Beat && !bus.Sleep(ctx, r.cfg.Beat) {
 				return nil
 			}
 			joined = time.Now()
@@ -179,7 +179,7 @@ func (r *replica) lives(ctx context.Context) error {
 		if !bus.Sleep(ctx, wait) {
 			return nil
 		}
-		wait = min(2*wait, longestStartPatience)
+		wait = min(2*wait, maxStartBackoff)
 	}
 }
 
@@ -255,7 +255,7 @@ func (r *replica) live(ctx context.Context, o *owner) error {
 // or from nothing.
 func (r *replica) begin(ctx context.Context) (*owner, error) {
 	r.count.starts.Inc()
-	held, err := r.cfg.Bus.State(ctx)
+	state, err := r.cfg.Bus.State(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -263,17 +263,17 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, census: r.census, base: held.Last, target: held.Last}
+	o := &owner{log: r.cfg.Logger, count: r.count, poke: r.poke, alarms: r.alarms, census: r.census, base: state.Last, target: state.Last}
 	var lost []bus.SnapshotInfo
 	for _, i := range infos {
-		if o.runner, err = r.restore(ctx, held, i); o.runner != nil {
+		if o.runner, err = r.restore(ctx, state, i); o.runner != nil {
 			o.seen, _ = o.runner.Position()
 			o.member, o.broken = !r.rewritten, r.rewritten
 			r.rewritten = false
-			o.heard, o.since = o.runner.Tick(), o.runner.Tick()
+			o.stated, o.since = o.runner.Tick(), o.runner.Tick()
 			o.settle()
-			r.tellDamage(lost, fmt.Sprintf("from the one of tick %s", i.Tick))
-			o.log.Info("going on from a snapshot", "tick", i.Tick, "position", i.Position, "behind", held.Last-i.Position)
+			r.reportDamage(lost, fmt.Sprintf("from the one of tick %s", i.Tick))
+			o.log.Info("going on from a snapshot", "tick", i.Tick, "position", i.Position, "behind", state.Last-i.Position)
 			return o, nil
 		}
 		if ctx.Err() != nil {
@@ -294,27 +294,27 @@ func (r *replica) begin(ctx context.Context) (*owner, error) {
 	r.census = survey.NewCensus()
 	o.census = r.census
 	o.settle()
-	r.tellDamage(lost, "from the oldest record of the log")
-	o.log.Info("beginning with the oldest record", "first", held.First, "last", held.Last)
+	r.reportDamage(lost, "from the oldest record of the log")
+	o.log.Info("beginning with the oldest record", "first", state.First, "last", state.Last)
 	return o, nil
 }
 
 // restore makes a runner from a snapshot; nil without an error for a snapshot of
 // another engine version or other rules, or of before a leap.
-func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInfo) (*engine.Runner, error) {
+func (r *replica) restore(ctx context.Context, state bus.State, i bus.SnapshotInfo) (*engine.Runner, error) {
 	version, rules := r.cfg.identity()
 	if i.Engine != version || i.Rules != rules {
 		return nil, nil
 	}
 	switch {
-	case i.Position > held.Last:
+	case i.Position > state.Last:
 		r.rewritten = true
-		return nil, fmt.Errorf("the log ends at %d", held.Last)
+		return nil, fmt.Errorf("the log ends at %d", state.Last)
 	case i.Position < r.leap:
 		return nil, nil
-	case i.Position+1 < held.First:
-		return nil, fmt.Errorf("the log begins at %d", held.First)
-	case i.Position >= held.First:
+	case i.Position+1 < state.First:
+		return nil, fmt.Errorf("the log begins at %d", state.First)
+	case i.Position >= state.First:
 		if err := r.isTick(ctx, i); err != nil {
 			return nil, err
 		}
@@ -341,7 +341,7 @@ func (r *replica) restore(ctx context.Context, held bus.State, i bus.SnapshotInf
 func (r *replica) isTick(ctx context.Context, i bus.SnapshotInfo) error {
 	e, err := r.cfg.Bus.Entry(ctx, i.Position)
 	switch {
-	case errors.Is(err, bus.ErrNotHeld):
+	case errors.Is(err, bus.ErrNotRetained):
 		return nil // forgotten a moment ago
 	case err != nil:
 		return err

@@ -45,14 +45,14 @@ func (s *server) firing(r *http.Request) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	if err := s.heardAlerts(); err != nil {
+	if err := s.alertsError(); err != nil {
 		return nil, err
 	}
 	all, _ := s.alerts.list()
 	s.climbed(r.Context(), all)
 	out := alertList{Alerts: []json.RawMessage{}, Notes: map[string]alertNote{}}
 	slices.SortStableFunc(all, func(a, b *kept) int { return closed(a) - closed(b) })
-	open := s.standing()
+	open := s.openIncidents()
 	all = slices.DeleteFunc(all, func(k *kept) bool { return state != "" && state != "all" && state != k.state })
 	p := pageOf(all, func(k *kept) string { return k.id }, from, limit)
 	out.Next, out.Truncated = p.next, p.next != ""
@@ -78,7 +78,7 @@ func (s *server) alert(r *http.Request) (any, error) {
 	if q := parameters(r); q.err != nil {
 		return nil, q.err
 	}
-	if err := s.heardAlerts(); err != nil {
+	if err := s.alertsError(); err != nil {
 		return nil, err
 	}
 	k, ok := s.alerts.get(r.PathValue("id"))
@@ -86,11 +86,11 @@ func (s *server) alert(r *http.Request) (any, error) {
 		return nil, &problem{status: http.StatusNotFound, field: "id", text: "no such alert"}
 	}
 	s.climbed(r.Context(), []*kept{k})
-	return alertAndNote{k.data, s.alertNote(k, s.standing())}, nil
+	return alertAndNote{k.data, s.alertNote(k, s.openIncidents())}, nil
 }
 
-// heardAlerts returns why the alerts are not known.
-func (s *server) heardAlerts() error {
+// alertsError returns why the alerts are not known.
+func (s *server) alertsError() error {
 	if s.cfg.Firing == nil {
 		return &problem{status: http.StatusNotImplemented, text: "alerts: this process does not read them"}
 	}
@@ -100,12 +100,12 @@ func (s *server) heardAlerts() error {
 	return nil
 }
 
-// standing returns the open incidents that may cover alerts.
-func (s *server) standing() (out []*notify.Standing) {
+// openIncidents returns the open incidents that may cover alerts.
+func (s *server) openIncidents() (out []*notify.OpenIncident) {
 	all, _ := s.ledger.list()
 	for _, k := range all {
-		if k.stands != nil {
-			out = append(out, k.stands)
+		if k.open != nil {
+			out = append(out, k.open)
 		}
 	}
 	return out
@@ -114,8 +114,8 @@ func (s *server) standing() (out []*notify.Standing) {
 // What an answer waits for the engine to report what is above the roots of alerts,
 // and how often it looks.
 const (
-	climbPatience = 500 * time.Millisecond
-	climbLook     = 10 * time.Millisecond
+	graphTimeout = 500 * time.Millisecond
+	climbLook    = 10 * time.Millisecond
 )
 
 // climbed waits until it is known what is above the roots of open alerts. The engine
@@ -123,13 +123,13 @@ const (
 // an incident would be taken for an alert that no incident includes until then.
 func (s *server) climbed(ctx context.Context, alerts []*kept) {
 	unknown := func(k *kept) bool {
-		if k.stands == nil {
+		if k.open == nil {
 			return false
 		}
 		_, known := s.above.Above(k.root)
 		return !known
 	}
-	limit, look := time.NewTimer(climbPatience), time.NewTicker(climbLook)
+	limit, look := time.NewTimer(graphTimeout), time.NewTicker(climbLook)
 	defer limit.Stop()
 	defer look.Stop()
 	for slices.ContainsFunc(alerts, unknown) {
@@ -144,10 +144,10 @@ func (s *server) climbed(ctx context.Context, alerts []*kept) {
 }
 
 // alertNote returns what holds a group's messages back.
-func (s *server) alertNote(k *kept, open []*notify.Standing) alertNote {
+func (s *server) alertNote(k *kept, open []*notify.OpenIncident) alertNote {
 	n := alertNote{SilencedBy: s.noteView(k, note{}).SilencedBy}
-	if k.stands != nil {
-		n.Incident, n.Why = notify.Holder(k.stands, open, s.above)
+	if k.open != nil {
+		n.Incident, n.Why = notify.Holder(k.open, open, s.above)
 	}
 	return n
 }

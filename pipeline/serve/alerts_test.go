@@ -81,7 +81,7 @@ func TestAlertsAreCoveredAtTheFirstQuestion(t *testing.T) {
 	r := run(t, site, Config{Firing: firing})
 	r.until("the incidents", r.server.ledger.current)
 	firing.publish(group("0000000000000001", "psu:r1/a/2", "warning", -20))
-	r.until("the alert", func() bool { return r.server.alerts.held() == 1 })
+	r.until("the alert", func() bool { return r.server.alerts.size() == 1 })
 	_, body := r.request(http.MethodGet, "/api/v1/alerts", "")
 	var got struct{ Notes map[string]alertNote }
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
@@ -91,7 +91,7 @@ func TestAlertsAreCoveredAtTheFirstQuestion(t *testing.T) {
 		t.Errorf("the first answer says %+v: %s", n, body)
 	}
 	firing.publish(group("0000000000000002", "psu:r1/a/3", "warning", -20))
-	r.until("another alert", func() bool { return r.server.alerts.held() == 2 })
+	r.until("another alert", func() bool { return r.server.alerts.size() == 2 })
 	site.says(replica.AskTopology, `{"edges":[{"from":"nic:h9/nic0","rel":"feeds","to":"psu:r1/a/3"}]}`)
 	if alone := r.server.unexplained(t.Context()); len(alone) != 0 {
 		t.Errorf("counted as alerts that no incident includes: %+v", alone)

@@ -21,9 +21,9 @@ type Trail interface {
 
 // The bounds of an answer about changes, and how long keeping one may take.
 const (
-	usualChanges  = 50
-	maxChanges    = 500
-	trailPatience = 4 * time.Second
+	usualChanges = 50
+	maxChanges   = 500
+	trailTimeout = 4 * time.Second
 )
 
 // change is one entry of the trail.
@@ -68,7 +68,7 @@ func (s *server) audited(x route, h http.HandlerFunc) http.HandlerFunc {
 
 // keepChange stores a change, even if its client has disconnected.
 func (s *server) keepChange(ctx context.Context, c *change) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), trailPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), trailTimeout)
 	defer cancel()
 	data, err := json.Marshal(c)
 	if err == nil {
@@ -106,7 +106,7 @@ func (s *server) audit(r *http.Request) (any, error) {
 	if s.cfg.Trail == nil {
 		return nil, &problem{status: http.StatusNotImplemented, text: "audit: not kept by this process"}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), trailPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), trailTimeout)
 	defer cancel()
 	out := changeList{Changes: []keptChange{}}
 	err := s.cfg.Trail.Recent(ctx, uint64(before), limit, func(sequence uint64, data []byte) error {

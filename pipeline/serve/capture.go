@@ -41,7 +41,7 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	stop := context.AfterFunc(s.closing, cancel)
 	defer stop()
-	out := &download{w: w, rc: http.NewResponseController(w), patience: s.patience}
+	out := &download{w: w, rc: http.NewResponseController(w), timeout: s.writeTimeout}
 	c.Writer = out
 	got, err := recorder.Capture(ctx, c)
 	switch {
@@ -69,7 +69,7 @@ func (s *server) pinned(w http.ResponseWriter, r *http.Request, id string) bool 
 		return false
 	}
 	defer f.Close()
-	if _, err := io.Copy(&download{w: w, rc: http.NewResponseController(w), patience: s.patience}, f); err != nil {
+	if _, err := io.Copy(&download{w: w, rc: http.NewResponseController(w), timeout: s.writeTimeout}, f); err != nil {
 		s.cfg.Logger.Warn("a trace was broken off", "error", err, "by", userOf(r))
 		panic(http.ErrAbortHandler)
 	}
@@ -127,10 +127,10 @@ func (s *server) explained(id string) (*explain.Incident, error) {
 // download is a trace on its way to a client, which may take its time but not
 // stop reading.
 type download struct {
-	w        http.ResponseWriter
-	rc       *http.ResponseController
-	patience time.Duration
-	begun    bool
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	timeout time.Duration
+	begun   bool
 }
 
 // Write implements io.Writer.
@@ -146,7 +146,7 @@ func (d *download) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if err := d.rc.SetWriteDeadline(time.Now().Add(d.patience)); err != nil {
+	if err := d.rc.SetWriteDeadline(time.Now().Add(d.timeout)); err != nil {
 		return 0, err
 	}
 	n, err := d.w.Write(b)

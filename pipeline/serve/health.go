@@ -98,7 +98,7 @@ func (s *server) behind(st *replica.Status) *delay {
 func (s *server) unexplained(ctx context.Context) (out []status.Alert) {
 	all, _ := s.alerts.list()
 	s.climbed(ctx, all)
-	open := s.standing()
+	open := s.openIncidents()
 	for _, k := range all {
 		if k.state != explain.StateOpen || k.severity == explain.SeverityInfo || s.alertNote(k, open).Incident != "" {
 			continue

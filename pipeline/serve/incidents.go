@@ -82,8 +82,8 @@ type filter struct {
 }
 
 func (f filter) takes(k *kept) bool {
-	hurts := func(j telemetry.Entity) bool { return j.Name == f.job }
-	return (f.state == "" || f.state == "all" || f.state == k.state) && k.updated >= f.since && (f.job == "" || slices.ContainsFunc(k.jobs, hurts))
+	degrades := func(j telemetry.Entity) bool { return j.Name == f.job }
+	return (f.state == "" || f.state == "all" || f.state == k.state) && k.updated >= f.since && (f.job == "" || slices.ContainsFunc(k.jobs, degrades))
 }
 
 // incident answers GET /api/v1/incidents/{id}.
@@ -234,12 +234,12 @@ func (s *server) assign(r *http.Request) (any, error) {
 
 // acknowledge answers POST /api/v1/incidents/{id}/acknowledge.
 func (s *server) acknowledge(r *http.Request) (any, error) {
-	return s.say(r, false, func(x *note, _ *opinion, by *personNote) { x.Acknowledged = by })
+	return s.storeOpinion(r, false, func(x *note, _ *opinion, by *personNote) { x.Acknowledged = by })
 }
 
 // judge answers POST /api/v1/incidents/{id}/verdict.
 func (s *server) judge(r *http.Request) (any, error) {
-	return s.say(r, true, func(x *note, o *opinion, by *personNote) {
+	return s.storeOpinion(r, true, func(x *note, o *opinion, by *personNote) {
 		if x.Verdict = nil; o.verdict != "" {
 			by.Verdict, by.Entity, by.Signature = o.verdict, o.Entity, o.Signature
 			x.Verdict = by
@@ -247,8 +247,8 @@ func (s *server) judge(r *http.Request) (any, error) {
 	})
 }
 
-// say stores an opinion of an incident.
-func (s *server) say(r *http.Request, verdict bool, set func(*note, *opinion, *personNote)) (any, error) {
+// storeOpinion stores an opinion of an incident.
+func (s *server) storeOpinion(r *http.Request, verdict bool, set func(*note, *opinion, *personNote)) (any, error) {
 	k, err := s.asked(r)
 	if err != nil {
 		return nil, err

@@ -42,9 +42,9 @@ type kept struct {
 	domain   telemetry.Domain // of the root
 	severity string
 	title    string
-	facts    match.Facts      // what silences look at
-	data     []byte           // as published
-	stands   *notify.Standing // while it is open
+	facts    match.Facts          // what silences look at
+	data     []byte               // as published
+	open     *notify.OpenIncident // while it is open
 }
 
 // mentions reports whether the JSON contains an entity's kind and name, or those
@@ -100,7 +100,7 @@ func (l *ledger) follow(ctx context.Context, s Stream) error {
 	}
 	l.mu.Lock()
 	l.wanted = int64(last)
-	l.tell()
+	l.notify()
 	after := l.head
 	l.mu.Unlock()
 	return s.Follow(ctx, after, func(r bus.Revision) error {
@@ -109,8 +109,8 @@ func (l *ledger) follow(ctx context.Context, s Stream) error {
 	})
 }
 
-// tell wakes those who wait for something new. The caller holds mu.
-func (l *ledger) tell() {
+// notify wakes those who wait for something new. The caller holds mu.
+func (l *ledger) notify() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -124,7 +124,7 @@ func (l *ledger) take(r bus.Revision) {
 	l.head = max(l.head, r.Sequence)
 	if err != nil || in.ID != r.ID {
 		l.malformed.Inc()
-		l.tell() // it may have been what was waited for
+		l.notify() // it may have been what was waited for
 		return
 	}
 	l.file(r, &in)
@@ -134,7 +134,7 @@ func (l *ledger) take(r bus.Revision) {
 	if l.ringed > 0 {
 		l.ring = append(l.ring, r)
 	}
-	l.tell()
+	l.notify()
 }
 
 // file makes a revision the newest of its incident, unless it is not.
@@ -145,7 +145,7 @@ func (l *ledger) file(r bus.Revision, in *explain.Incident) {
 		k.jobs = append(k.jobs, j.Job)
 	}
 	if in.State == explain.StateOpen {
-		k.stands = notify.Stand(in)
+		k.open = notify.NewOpenIncident(in)
 	}
 	if old := l.byID[r.ID]; old != nil {
 		k.first = old.first
@@ -203,8 +203,8 @@ func (l *ledger) list() ([]*kept, uint64) {
 	return slices.Clone(l.order), l.head
 }
 
-// held is how many incidents there are.
-func (l *ledger) held() int {
+// size is how many incidents there are.
+func (l *ledger) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.order)

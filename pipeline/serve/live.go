@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	askPatience = 3 * time.Second
+	askTimeout = 3 * time.Second
 	// freshFor is how long an answer about the open incidents is as good as new.
 	freshFor = time.Second
 )
@@ -29,23 +29,23 @@ func engineGone() *problem {
 
 // engineLate is a request to the engine that timed out.
 func engineLate() *problem {
-	return &problem{status: http.StatusGatewayTimeout, text: "ask the engine: timed out", again: askPatience}
+	return &problem{status: http.StatusGatewayTimeout, text: "ask the engine: timed out", again: askTimeout}
 }
 
 // ask asks the engine and maps its errors to HTTP.
 func ask(ctx context.Context, a Asker, what string, req []byte) (raw, error) {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	b, err := a.Ask(ctx, what, req)
-	var told *bus.AnswerError
+	var answered *bus.AnswerError
 	switch {
 	case err == nil:
 	case errors.Is(err, bus.ErrNoResponders):
 		return nil, engineGone()
 	case errors.Is(err, bus.ErrUnreachable):
 		return nil, unavailable(errDisconnected.Error())
-	case errors.As(err, &told):
-		return nil, &problem{status: http.StatusBadGateway, text: "the engine: " + told.Text}
+	case errors.As(err, &answered):
+		return nil, &problem{status: http.StatusBadGateway, text: "the engine: " + answered.Text}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return nil, engineLate()
 	default:

@@ -78,12 +78,12 @@ func newNotebook(b Bus, log *slog.Logger, changed func(string)) *notebook {
 // run follows the bucket until ctx is done.
 func (n *notebook) run(ctx context.Context) {
 	begun := false // what was there is read
-	n.bucket.Run(ctx, func() { begun = true }, func(e jetstream.KeyValueEntry) { n.hear(e, begun) })
+	n.bucket.Run(ctx, func() { begun = true }, func(e jetstream.KeyValueEntry) { n.handleEntry(e, begun) })
 }
 
-// hear processes an entry of the bucket, and reports it if tell is set and it is
+// handleEntry processes an entry of the bucket, and reports it if tell is set and it is
 // new: after an interruption all entries are received again.
-func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
+func (n *notebook) handleEntry(e jetstream.KeyValueEntry, notify bool) {
 	var x note
 	if e.Operation() == jetstream.KeyValuePut {
 		if err := json.Unmarshal(e.Value(), &x); err != nil {
@@ -101,7 +101,7 @@ func (n *notebook) hear(e jetstream.KeyValueEntry, tell bool) {
 		n.byID[id] = x
 	}
 	n.mu.Unlock()
-	if tell && !old.equal(x) {
+	if notify && !old.equal(x) {
 		n.changed(id)
 	}
 }
@@ -121,7 +121,7 @@ func (n *notebook) of(id string) note {
 
 // change applies a change to an incident's note, whatever others do meanwhile.
 func (n *notebook) change(ctx context.Context, id string, set func(*note)) (x note, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	err = n.bucket.Change(ctx, id, func(old []byte) ([]byte, error) {
 		if x = (note{}); old != nil && json.Unmarshal(old, &x) != nil {

@@ -39,7 +39,7 @@ func (s *server) notifications(r *http.Request) (any, error) {
 	if q.err != nil {
 		return nil, q.err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), askPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 	defer cancel()
 	all, err := notify.Deliveries(ctx, s.cfg.Bus)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *server) retry(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), askPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
 	defer cancel()
 	d, err := notify.Retry(ctx, s.cfg.Bus, r.PathValue("id"), by)
 	switch {

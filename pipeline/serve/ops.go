@@ -20,9 +20,9 @@ func (s *server) metrics(w http.ResponseWriter, _ *http.Request) {
 }
 
 // healthy answers GET /-/healthy.
-func (s *server) healthy(w http.ResponseWriter, _ *http.Request) { say(w, "healthy") }
+func (s *server) healthy(w http.ResponseWriter, _ *http.Request) { writeText(w, "healthy") }
 
-func say(w http.ResponseWriter, text string) {
+func writeText(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write([]byte(text + "\n")) // whoever asked may be gone
@@ -42,7 +42,7 @@ func (s *server) readiness(w http.ResponseWriter, r *http.Request) {
 	for _, a := range status.Alarms {
 		text += "\n" + a.Name + ": " + a.Text
 	}
-	say(w, text)
+	writeText(w, text)
 }
 
 // notReady returns why this process cannot show the engine's state; else it returns
@@ -92,7 +92,7 @@ type counters struct {
 func newCounters(s *server) counters {
 	set := s.cfg.Metrics
 	gauge(set, "quintet_serve_streams", s.streams.count)
-	gauge(set, "quintet_serve_incidents_held", s.ledger.held)
+	gauge(set, "quintet_serve_incidents_held", s.ledger.size)
 	return counters{set: set,
 		streamsRefused: set.GetOrCreateCounter("quintet_serve_streams_refused_total"),
 		streamsCut:     set.GetOrCreateCounter("quintet_serve_streams_cut_total"),

@@ -39,8 +39,8 @@ func TestReadersOfAHangingEngineWaitTogether(t *testing.T) {
 		for range 4 {
 			<-done
 		}
-		if took := time.Since(began); took != askPatience || h.asked != 1 {
-			t.Errorf("four readers took %s and %d requests, want %s and 1", took, h.asked, askPatience)
+		if took := time.Since(began); took != askTimeout || h.asked != 1 {
+			t.Errorf("four readers took %s and %d requests, want %s and 1", took, h.asked, askTimeout)
 		}
 	})
 }

@@ -23,12 +23,12 @@ import (
 
 // How long a client may take. Streams of events have limits of their own.
 const (
-	headerPatience = 5 * time.Second
-	bodyPatience   = 30 * time.Second
-	answerPatience = 60 * time.Second
-	idlePatience   = 2 * time.Minute
-	drainPatience  = 5 * time.Second
-	maxHeader      = 16 << 10
+	headerTimeout = 5 * time.Second
+	bodyTimeout   = 30 * time.Second
+	answerTimeout = 60 * time.Second
+	idleTimeout   = 2 * time.Minute
+	drainTimeout  = 5 * time.Second
+	maxHeader     = 16 << 10
 )
 
 // readings is how many histories of incidents are read back at a time.
@@ -59,11 +59,11 @@ type server struct {
 
 	capturing chan struct{} // holds one for each trace that is written
 
-	now      func() time.Time
-	patience time.Duration // with a client that does not read its events
-	started  time.Time
-	noEngine *absence
-	closing  context.Context // done when streams of events are to end
+	now          func() time.Time
+	writeTimeout time.Duration // with a client that does not read its events
+	started      time.Time
+	noEngine     *absence
+	closing      context.Context // done when streams of events are to end
 }
 
 // Run serves until ctx is done; then it ends the streams of events, completes the
@@ -107,7 +107,7 @@ func newServer(ctx context.Context, c Config) (*server, error) {
 	}
 	c = c.withDefaults()
 	s := &server{cfg: c, reply: &reply{}, ledger: newLedger(c.Metrics, "incidents", maxIncidents, ringSize),
-		alerts: newLedger(c.Metrics, "alerts", maxAlerts, 0), now: time.Now, patience: writePatience, started: time.Now(), closing: ctx,
+		alerts: newLedger(c.Metrics, "alerts", maxAlerts, 0), now: time.Now, writeTimeout: writeTimeout, started: time.Now(), closing: ctx,
 		spoke: &recentNotes{changed: make(chan struct{})}, streams: &streams{}, reading: make(chan struct{}, readings), capturing: make(chan struct{}, captures), noEngine: &absence{}}
 	s.questions = &questions{asker: c.Bus, closing: ctx}
 	s.live = &live{questions: s.questions, now: s.now}
@@ -161,10 +161,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	l = dial.Limit{Total: dial.Connections, Address: dial.ConnectionsAddress, Refused: s.count.refused("connection").Inc}.Listener(l)
 	h := &http.Server{
 		Handler:           s.handler(onLoopback(l.Addr().String())),
-		ReadHeaderTimeout: headerPatience,
-		ReadTimeout:       bodyPatience,
-		WriteTimeout:      answerPatience,
-		IdleTimeout:       idlePatience,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 		TLSConfig:         s.secure,
@@ -182,7 +182,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve: %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainPatience)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	if err := h.Shutdown(drain); err != nil {
 		s.cfg.Logger.Warn("answers are broken off", "error", err)

@@ -15,9 +15,9 @@ import (
 
 // What a stream of events may cost.
 const (
-	maxStreams    = 256
-	heartbeat     = 15 * time.Second
-	writePatience = 10 * time.Second // for a client that does not read
+	maxStreams   = 256
+	heartbeat    = 15 * time.Second
+	writeTimeout = 10 * time.Second // for a client that does not read
 )
 
 // stream answers GET /api/v1/stream with server-sent events.
@@ -230,7 +230,7 @@ func (c *client) spokenOf() error {
 
 // send writes at once, or finds that the client does not read.
 func (c *client) send(text string) error {
-	if err := c.out.SetWriteDeadline(time.Now().Add(c.patience)); err != nil {
+	if err := c.out.SetWriteDeadline(time.Now().Add(c.writeTimeout)); err != nil {
 		return err
 	}
 	if _, err := c.w.Write([]byte(text)); err != nil {

@@ -124,7 +124,7 @@ func (r *running) wander(seed, total int) {
 // TestASlowClientIsCutAndLosesNothing: it does not read, and others do not
 // notice; when it comes back it gets what it missed.
 func TestASlowClientIsCutAndLosesNothing(t *testing.T) {
-	r := run(t, newSite(), Config{}, func(s *server) { s.patience = 250 * time.Millisecond })
+	r := run(t, newSite(), Config{}, func(s *server) { s.writeTimeout = 250 * time.Millisecond })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestTheLedgerIsBounded(t *testing.T) {
 		r.publish(resolved(incident(fmt.Sprintf("inc-%016x", i), 1, float64(i)), float64(i)+5))
 	}
 	r.until("all read", func() bool { l := r.server.ledger; _, head := l.list(); return head == maxIncidents+11 })
-	if n := r.server.ledger.held(); n != maxIncidents {
+	if n := r.server.ledger.size(); n != maxIncidents {
 		t.Errorf("%d incidents are held", n)
 	}
 	if r.server.ledger.dropped.Get() != 11 {

@@ -115,7 +115,7 @@ func TestIncidents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i.hear(bus.Revision{ID: in.ID, Number: in.Revision, Data: b})
+		i.handle(bus.Revision{ID: in.ID, Number: in.Revision, Data: b})
 	}
 	hear()
 	const open = `{__name__="quintet_incident_gpu_seconds_lost", domain="network", incident="inc-1", job="other", root="nic:h1/nic0", signature="slow-receiver"} 3

@@ -332,11 +332,11 @@ func (f *feed) append(s *series, name telemetry.Series, ms int64, v float64) boo
 	if s.ref != 0 && errors.Is(err, tsdb.ErrInvalidSample) { // the head has forgotten it
 		ref, err = f.app.Append(0, label.Of(name), ms, v)
 	}
-	return f.told(s, uint64(ref), v, err)
+	return f.countWrite(s, uint64(ref), v, err)
 }
 
-// told counts the outcome of writing a sample.
-func (f *feed) told(s *series, ref uint64, v float64, err error) bool {
+// countWrite counts the outcome of writing a sample.
+func (f *feed) countWrite(s *series, ref uint64, v float64, err error) bool {
 	switch {
 	case err == nil:
 		s.ref = ref

@@ -41,7 +41,7 @@ func (i *incidents) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := i.cfg.Log.FollowIncidents(ctx, after, func(r bus.Revision) error {
 			after = r.Sequence
-			i.hear(r)
+			i.handle(r)
 			return nil
 		})
 		if ctx.Err() == nil {
@@ -51,8 +51,8 @@ func (i *incidents) run(ctx context.Context) {
 	}
 }
 
-// hear processes a revision.
-func (i *incidents) hear(r bus.Revision) {
+// handle processes a revision.
+func (i *incidents) handle(r bus.Revision) {
 	in := &explain.Incident{}
 	if err := json.Unmarshal(r.Data, in); err != nil {
 		i.cfg.Logger.Warn("an incident that cannot be read", "incident", r.ID, "error", err)

@@ -148,9 +148,9 @@ const again = 2 * time.Second
 // feed reads the log into the database until ctx is done.
 func (s *Store) feed(ctx context.Context, db *tsdb.DB, caught chan<- struct{}) error {
 	open := newIncidents(s.cfg, s.count)
-	var hearing sync.WaitGroup
-	defer hearing.Wait()
-	hearing.Go(func() { open.run(ctx) })
+	var followers sync.WaitGroup
+	defer followers.Wait()
+	followers.Go(func() { open.run(ctx) })
 	abreast := sync.OnceFunc(func() { close(caught) })
 	p, err := readPlace(s.cfg.Dir)
 	if err != nil {

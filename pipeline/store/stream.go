@@ -9,9 +9,9 @@ import (
 // never is the slot of a stream without one.
 const never = math.MinInt64
 
-// silentCadences is how many of its cadences a source may be without data before
+// staleCadences is how many of its cadences a source may be without data before
 // its series are stale.
-const silentCadences = 3
+const staleCadences = 3
 
 // origin is who states samples: a source of a collecting process.
 type origin struct {
@@ -78,7 +78,7 @@ func (s *stream) silence(cadence telemetry.Duration, l telemetry.Lateness) int64
 	if s.schema.Cadence == 0 {
 		return patient
 	}
-	return int64(silentCadences*max(s.schema.Cadence, cadence)+l[s.schema.Class]) / 1e6
+	return int64(staleCadences*max(s.schema.Cadence, cadence)+l[s.schema.Class]) / 1e6
 }
 
 // take puts a row of a frame into the open slot.

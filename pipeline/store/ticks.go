@@ -76,7 +76,7 @@ func (f *feed) renew(at int64) {
 				f.app = f.db.Appender(context.Background())
 			}
 			_, err := f.app.Append(storage.SeriesRef(0), l, at, v)
-			f.told(&series{}, 0, v, err)
+			f.countWrite(&series{}, 0, v, err)
 		})
 	}
 	if f.begun == 0 {

@@ -85,7 +85,7 @@ func (c *Census) Take(position uint64, r *telemetry.Record) {
 	case telemetry.SchemaRecord:
 		c.list(r.Schema)
 	case telemetry.FrameRecord:
-		c.heard(r.Frame)
+		c.handle(r.Frame)
 	case telemetry.EventRecord:
 		c.happened(r.Event)
 	case telemetry.EdgeRecord:
@@ -134,7 +134,7 @@ func (c *Census) host(e telemetry.Entity) {
 	}
 }
 
-func (c *Census) heard(b telemetry.EncodedFrame) {
+func (c *Census) handle(b telemetry.EncodedFrame) {
 	h, err := b.Header()
 	if err != nil {
 		return // the engine counts it

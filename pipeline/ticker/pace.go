@@ -54,8 +54,8 @@ const (
 	forTail      // what the log heard last is not read yet
 )
 
-// hearing is the data received from one process in one lateness class.
-type hearing struct {
+// reception is the data received from one process in one lateness class.
+type reception struct {
 	ever   bool
 	mono   telemetry.Duration // when, the last time
 	newest telemetry.Time     // receive time, clamped to now
@@ -66,7 +66,7 @@ type hearing struct {
 type pace struct {
 	grid     telemetry.Duration
 	lateness telemetry.Lateness
-	patience telemetry.Duration
+	timeout  telemetry.Duration
 
 	now   moment
 	clock telemetry.Time // what the time is, at now
@@ -76,7 +76,7 @@ type pace struct {
 	opened telemetry.Duration // when the log first answered
 	ready  bool               // what it had then was read
 
-	processes map[string]*[telemetry.LatenessClasses]hearing
+	processes map[string]*[telemetry.LatenessClasses]reception
 	slow      map[telemetry.Fingerprint]telemetry.LatenessClass // schemas that are not Prompt
 	scratch   []telemetry.Time
 
@@ -84,8 +84,8 @@ type pace struct {
 }
 
 func newPace(cfg Config, now moment) *pace {
-	return &pace{grid: cfg.Grid, lateness: cfg.Lateness, patience: cfg.Patience, now: now, clock: now.wall,
-		processes: map[string]*[telemetry.LatenessClasses]hearing{}, slow: map[telemetry.Fingerprint]telemetry.LatenessClass{}}
+	return &pace{grid: cfg.Grid, lateness: cfg.Lateness, timeout: cfg.Timeout, now: now, clock: now.wall,
+		processes: map[string]*[telemetry.LatenessClasses]reception{}, slow: map[telemetry.Fingerprint]telemetry.LatenessClass{}}
 }
 
 func floor(t telemetry.Time, grid telemetry.Duration) telemetry.Time {
@@ -136,14 +136,14 @@ func (p *pace) schema(fp telemetry.Fingerprint, class telemetry.LatenessClass) {
 	}
 }
 
-// hear processes a frame of a process.
-func (p *pace) hear(process string, h telemetry.FrameHeader, now moment) {
+// receive processes a frame of a process.
+func (p *pace) receive(process string, h telemetry.FrameHeader, now moment) {
 	classes := p.processes[process]
 	if classes == nil {
 		if len(p.processes) >= maxProcesses {
 			return
 		}
-		classes = &[telemetry.LatenessClasses]hearing{}
+		classes = &[telemetry.LatenessClasses]reception{}
 		p.processes[process] = classes
 	}
 	class := p.slow[h.Fingerprint] // Prompt where it is not known
@@ -161,7 +161,7 @@ func (p *pace) next(now moment) (at telemetry.Time, wait telemetry.Duration, wha
 	p.advance(now)
 	at, hurried := p.following()
 	poll := max(p.grid/pollPart, 1e6)
-	if !p.ready && now.mono-p.opened < p.patience {
+	if !p.ready && now.mono-p.opened < p.timeout {
 		return at, poll, forTail
 	}
 	if d := at.Sub(p.clock); d > 0 {
@@ -228,10 +228,10 @@ func (p *pace) deaf(passed telemetry.Duration) {
 
 // median returns the median receive time and over how many processes.
 func (p *pace) median() (telemetry.Time, int) {
-	near := p.last.Add(-p.patience)
+	near := p.last.Add(-p.timeout)
 	all := p.scratch[:0]
 	for name, classes := range p.processes {
-		t, ok := p.heard(classes)
+		t, ok := p.receivedUntil(classes)
 		if !ok {
 			delete(p.processes, name)
 			continue
@@ -249,11 +249,11 @@ func (p *pace) median() (telemetry.Time, int) {
 	return all[(len(all)-1)/2], len(all)
 }
 
-// heard returns a process's newest receive time, from the promptest class that was
+// receivedUntil returns a process's newest receive time, from the promptest class that was
 // received within Patience.
-func (p *pace) heard(classes *[telemetry.LatenessClasses]hearing) (telemetry.Time, bool) {
+func (p *pace) receivedUntil(classes *[telemetry.LatenessClasses]reception) (telemetry.Time, bool) {
 	for _, c := range classes {
-		if c.ever && p.now.mono-c.mono <= p.patience {
+		if c.ever && p.now.mono-c.mono <= p.timeout {
 			return c.newest, true
 		}
 	}

@@ -24,7 +24,7 @@ type world struct {
 
 func newWorld(t *testing.T, last telemetry.Time) *world {
 	w := &world{t: t, wall: noon}
-	w.pace = newPace(Config{Patience: minute}.withDefaults(), w.moment())
+	w.pace = newPace(Config{Timeout: minute}.withDefaults(), w.moment())
 	w.open(w.moment())
 	if last != 0 {
 		w.resume(last)
@@ -62,7 +62,7 @@ func (w *world) pass(d telemetry.Duration, before func()) {
 func (w *world) hears(names ...string) func() {
 	return func() {
 		for _, n := range names {
-			w.hear(n, header(w.wall), w.moment())
+			w.receive(n, header(w.wall), w.moment())
 		}
 	}
 }
@@ -104,16 +104,16 @@ func TestTicksFollowTheClock(t *testing.T) {
 		{"the log is ahead of our clock", noon.Add(20 * second), func(*world) func() { return nil }, minute, 40},
 		{"a last tick of a far future", noon.Add(50 * 24 * hour), func(*world) func() { return nil }, 10 * second, 10},
 		{"a lagging process", 0, func(w *world) func() {
-			return func() { w.hear("a", header(w.wall.Add(-30*second)), w.moment()) }
+			return func() { w.receive("a", header(w.wall.Add(-30*second)), w.moment()) }
 		}, 40 * second, 12},
 		{"two processes, the lower", 0, func(w *world) func() {
-			return func() { w.hears("a")(); w.hear("b", header(w.wall.Add(-20*second)), w.moment()) }
+			return func() { w.hears("a")(); w.receive("b", header(w.wall.Add(-20*second)), w.moment()) }
 		}, 40 * second, 22},
 		{"three processes, the middle", 0, func(w *world) func() {
-			return func() { w.hears("a", "c")(); w.hear("b", header(w.wall.Add(-20*second)), w.moment()) }
+			return func() { w.hears("a", "c")(); w.receive("b", header(w.wall.Add(-20*second)), w.moment()) }
 		}, 40 * second, 40},
 		{"a process in the future", 0, func(w *world) func() {
-			return func() { w.hear("a", header(w.wall.Add(hour)), w.moment()) }
+			return func() { w.receive("a", header(w.wall.Add(hour)), w.moment()) }
 		}, 40 * second, 40},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestTimeInWhichWeWereDeafIsNobodysSilence(t *testing.T) {
 	sent := w.wall.Add(-hour - 50*second)
 	w.pass(95*second, func() { // a backlog comes, three times as fast as ticks catch up
 		sent = min(sent.Add(30*50*second/1000), w.wall)
-		w.hear("a", header(sent), w.moment())
+		w.receive("a", header(sent), w.moment())
 		if ahead := w.last.Sub(sent); ahead > second {
 			t.Fatalf("a tick is %v ahead of what the log has", ahead)
 		}
@@ -178,7 +178,7 @@ func TestTimeInWhichWeWereDeafIsNobodysSilence(t *testing.T) {
 func TestADayOffIsPassedAtOnce(t *testing.T) {
 	w := newWorld(t, noon.Add(-24*hour))
 	w.ready = false
-	w.hear("a", header(noon.Add(-24*hour)), w.moment()) // the end of the log
+	w.receive("a", header(noon.Add(-24*hour)), w.moment()) // the end of the log
 	w.ready = true
 	w.pass(5*second, nil) // it starts
 	w.count(0)
@@ -201,7 +201,7 @@ func TestWhoComesBackFarBehindHoldsNobodyUp(t *testing.T) {
 	w.count(180)
 	w.pass(10*second, func() {
 		w.hears("a")()
-		w.hear("b", header(noon), w.moment())
+		w.receive("b", header(noon), w.moment())
 	})
 	w.count(10)
 }
@@ -233,7 +233,7 @@ func TestSteppedWall(t *testing.T) {
 				case "wall":
 					w.hears("a", "b", "c")()
 				case "log":
-					w.hear("a", header(truth()), w.moment())
+					w.receive("a", header(truth()), w.moment())
 				}
 			}
 			w.pass(10*second, hear)
@@ -263,12 +263,12 @@ func TestSlowerClassesMayComeLater(t *testing.T) {
 	const fp = telemetry.Fingerprint(7)
 	w.schema(fp, telemetry.Slow)
 	w.pass(minute, func() {
-		w.hear("bmc", telemetry.FrameHeader{Fingerprint: fp, Last: w.wall.Add(-40 * second)}, w.moment())
+		w.receive("bmc", telemetry.FrameHeader{Fingerprint: fp, Last: w.wall.Add(-40 * second)}, w.moment())
 	})
 	w.count(60)
 	w.pass(minute, func() { // its prompt frames say more
-		w.hear("bmc", telemetry.FrameHeader{Fingerprint: fp, Last: w.wall.Add(-40 * second)}, w.moment())
-		w.hear("bmc", header(w.wall.Add(-20*second)), w.moment())
+		w.receive("bmc", telemetry.FrameHeader{Fingerprint: fp, Last: w.wall.Add(-40 * second)}, w.moment())
+		w.receive("bmc", header(w.wall.Add(-20*second)), w.moment())
 	})
 	w.count(42)
 }
@@ -292,7 +292,7 @@ func TestTheEndOfTheLogIsReadFirst(t *testing.T) {
 	w.ready = false
 	w.pass(30*second, nil)
 	w.count(0)
-	w.hear("a", header(noon.Add(-hour)), w.moment())
+	w.receive("a", header(noon.Add(-hour)), w.moment())
 	w.ready = true
 	w.pass(30*second, nil)
 	w.count(0)
@@ -323,9 +323,9 @@ func FuzzPace(f *testing.F) {
 				w.adopt(w.last.Add(arg), w.moment())
 				last, since = w.last, w.mono
 			case 3, 4:
-				w.hear(fmt.Sprint(b&4, i%3), header(w.wall.Add(-arg)), w.moment())
+				w.receive(fmt.Sprint(b&4, i%3), header(w.wall.Add(-arg)), w.moment())
 			case 5:
-				w.hear("x", header(w.wall.Add(arg*1000)), w.moment())
+				w.receive("x", header(w.wall.Add(arg*1000)), w.moment())
 			default:
 				w.pass(arg/4, nil)
 			}

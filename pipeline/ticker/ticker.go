@@ -42,8 +42,8 @@ type Config struct {
 	// Lateness is the site's; ticks keep within that of Prompt of the median
 	// receive time. Default telemetry.DefaultLateness.
 	Lateness telemetry.Lateness
-	// Patience is how long a process without data is waited for; default 15 s.
-	Patience time.Duration
+	// Timeout is how long a process without data is waited for; default 15 s.
+	Timeout time.Duration
 	// Now is the wall clock; default time.Now. Only its wall reading is used.
 	Now func() time.Time
 	// Metrics takes the ticker's counters; nil keeps them private.
@@ -52,14 +52,14 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-const defaultPatience = 15 * time.Second
+const defaultTimeout = 15 * time.Second
 
 func (c Config) withDefaults() Config {
 	c.Grid = cmp.Or(c.Grid, bus.DefaultGrid)
 	if c.Lateness == (telemetry.Lateness{}) {
 		c.Lateness = telemetry.DefaultLateness()
 	}
-	c.Patience = cmp.Or(c.Patience, defaultPatience)
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -73,8 +73,8 @@ func (c Config) validate() error {
 	switch {
 	case c.Log == nil:
 		return errors.New("ticker: no log")
-	case c.Patience < 0:
-		return fmt.Errorf("ticker: timeout %v is negative", c.Patience)
+	case c.Timeout < 0:
+		return fmt.Errorf("ticker: timeout %v is negative", c.Timeout)
 	}
 	if err := site.Validate(); err != nil {
 		return fmt.Errorf("ticker: %w", err)
@@ -98,9 +98,9 @@ type ticker struct {
 	start  time.Time
 	counts counts
 
-	mu   sync.Mutex
-	pace *pace
-	held why // what was told of last
+	mu     sync.Mutex
+	pace   *pace
+	logged why // what was told of last
 
 	failing bool // the last tick could not be stated; drive's own
 }
@@ -225,7 +225,7 @@ func (t *ticker) entry(e bus.Entry) {
 		}
 		now := t.now()
 		t.mu.Lock()
-		t.pace.hear(e.Collector, h, now)
+		t.pace.receive(e.Collector, h, now)
 		t.mu.Unlock()
 	case telemetry.SchemaRecord:
 		fp := e.Record.Schema.Fingerprint()
@@ -280,7 +280,7 @@ func (t *ticker) look() (telemetry.Time, time.Duration, why) {
 	defer t.mu.Unlock()
 	steps, disbelieved := t.pace.steps, t.pace.disbelieved
 	at, wait, what := t.pace.next(now)
-	t.tell(at, what, now)
+	t.logWait(at, what, now)
 	if t.pace.steps != steps {
 		t.counts.steps.Inc()
 		t.cfg.Logger.Warn("the clock is set; ticks catch up or hold", "to", t.pace.clock)
@@ -291,16 +291,16 @@ func (t *ticker) look() (telemetry.Time, time.Duration, why) {
 	return at, wait, what
 }
 
-// tell logs when ticks begin to wait for the log, and when they no longer do.
-func (t *ticker) tell(at telemetry.Time, what why, now moment) {
-	const worthTelling = 10 * second // behind the clock
+// logWait logs when ticks begin to wait for the log, and when they no longer do.
+func (t *ticker) logWait(at telemetry.Time, what why, now moment) {
+	const minBehind = 10 * second // behind the clock
 	behind := t.pace.clock.Sub(at)
 	switch {
-	case what == forLog && t.held != forLog && behind > worthTelling:
-		t.held = forLog
+	case what == forLog && t.logged != forLog && behind > minBehind:
+		t.logged = forLog
 		t.cfg.Logger.Info("ticks wait for late processes", "tick", at, "behind", behind)
-	case t.held == forLog && behind < second:
-		t.held = forClock
+	case t.logged == forLog && behind < second:
+		t.logged = forClock
 		t.cfg.Logger.Info("ticks are up to date again", "tick", at)
 	}
 }

@@ -214,7 +214,7 @@ func TestTickersSideBySideStateTheSameTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog()
 		a := newCollector(t, log, "a")
-		stop := running(t, log, 3, Config{Patience: time.Minute})
+		stop := running(t, log, 3, Config{Timeout: time.Minute})
 		for range 60 {
 			a.state(now())
 			advance(time.Second)
@@ -250,7 +250,7 @@ func TestTicksWaitForTheBacklogOfAnOutage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			log := newFakeLog()
 			a := newCollector(t, log, "a")
-			stop := running(t, log, 1, Config{Patience: time.Minute})
+			stop := running(t, log, 1, Config{Timeout: time.Minute})
 			for range 30 {
 				a.state(now())
 				advance(time.Second)
@@ -287,7 +287,7 @@ func TestListeningIsTakenUpAgain(t *testing.T) {
 		log := newFakeLog()
 		var told strings.Builder
 		a := newCollector(t, log, "a")
-		stop := running(t, log, 1, Config{Patience: time.Minute, Logger: slog.New(slog.NewTextHandler(&told, nil))})
+		stop := running(t, log, 1, Config{Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&told, nil))})
 		for i := range 30 {
 			if i == 10 {
 				log.mu.Lock()
@@ -312,7 +312,7 @@ func TestARefusedTickIsTriedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog()
 		log.refuse = true
-		stop := running(t, log, 1, Config{Patience: time.Minute})
+		stop := running(t, log, 1, Config{Timeout: time.Minute})
 		advance(60 * time.Second)
 		stop()
 		if log.appends < 50 || log.appends > 61 {
@@ -325,7 +325,7 @@ func TestATickerEndsWhileTheLogIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog()
 		log.leave()
-		stop := running(t, log, 1, Config{Patience: time.Minute})
+		stop := running(t, log, 1, Config{Timeout: time.Minute})
 		advance(time.Minute)
 		stop()
 		if len(log.stated(t)) > 0 {
@@ -346,7 +346,7 @@ func TestTheTailIsReadFromNearTheEnd(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	log := newFakeLog()
-	for _, c := range []Config{{}, {Log: log, Grid: -1}, {Log: log, Patience: -1}, {Log: log, Lateness: telemetry.Lateness{-1}}} {
+	for _, c := range []Config{{}, {Log: log, Grid: -1}, {Log: log, Timeout: -1}, {Log: log, Lateness: telemetry.Lateness{-1}}} {
 		if err := Run(t.Context(), c); err == nil || !strings.HasPrefix(err.Error(), "ticker: ") {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -134,7 +134,7 @@ func (p *player) nextFrame() (telemetry.EncodedFrame, error) {
 	p.numbers[source]++
 	f.Instants = append(f.Instants[:0], telemetry.Instant{Source: first.at, Received: first.received})
 	p.clear(sc.Len())
-	held := 0
+	read := 0
 	for ; p.row < len(s.rows); p.row++ {
 		x := &s.rows[p.row]
 		at := s.slots[x.series]
@@ -145,11 +145,11 @@ func (p *player) nextFrame() (telemetry.EncodedFrame, error) {
 		if x.kind == gap {
 			f.States[at.at] = telemetry.Gap
 		} else {
-			held++
+			read++
 		}
 	}
 	states := f.States
-	if held == sc.Len() {
+	if read == sc.Len() {
 		f.States = nil
 	}
 	b, err := p.encode(sc)

@@ -71,7 +71,7 @@ func (t *topology) duplicates(r *report) {
 
 // rivals warns where an entity has two partners at one time and can have one.
 func (t *topology) rivals(r *report, rel telemetry.Relation, verb string, pairs func(*telemetry.Edge) [][2]telemetry.Entity) {
-	held := map[telemetry.Entity][]int{}
+	byEntity := map[telemetry.Entity][]int{}
 	partner := func(i int, of telemetry.Entity) telemetry.Entity {
 		if t.edges[i].From == of {
 			return t.edges[i].To
@@ -84,14 +84,14 @@ func (t *topology) rivals(r *report, rel telemetry.Relation, verb string, pairs 
 			continue
 		}
 		for _, p := range pairs(e) {
-			for _, j := range held[p[0]] {
+			for _, j := range byEntity[p[0]] {
 				if o := &t.edges[j]; partner(j, p[0]) != p[1] && overlap(e, o) {
 					r.warn(place{topologyFile, t.places[i]}, "%s %s %s, but line %d has %s", p[0], verb, p[1], t.places[j], partner(j, p[0]))
 					break
 				}
 			}
-			if len(held[p[0]]) < 64 {
-				held[p[0]] = append(held[p[0]], i)
+			if len(byEntity[p[0]]) < 64 {
+				byEntity[p[0]] = append(byEntity[p[0]], i)
 			}
 		}
 	}

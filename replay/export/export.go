@@ -38,10 +38,10 @@ type Exporter struct {
 	edges   *parquet.GenericWriter[edgeRow]
 	counts  Counts
 
-	repeats repeats
-	tables  map[telemetry.Fingerprint]*table
-	waiting map[telemetry.Fingerprint][]telemetry.EncodedFrame
-	held    int // bytes waiting
+	repeats      repeats
+	tables       map[telemetry.Fingerprint]*table
+	waiting      map[telemetry.Fingerprint][]telemetry.EncodedFrame
+	waitingBytes int // bytes waiting
 
 	decoder telemetry.Decoder
 	frame   telemetry.Frame
@@ -96,7 +96,7 @@ func (x *Exporter) schema(s *telemetry.Schema) error {
 	waited := x.waiting[print]
 	delete(x.waiting, print)
 	for _, b := range waited {
-		x.held -= len(b)
+		x.waitingBytes -= len(b)
 		if err := x.addFrame(b); err != nil {
 			return err
 		}
@@ -113,11 +113,11 @@ func (x *Exporter) addFrame(b telemetry.EncodedFrame) error {
 	switch {
 	case t != nil:
 		return x.write(t, &h, b)
-	case x.held+len(b) > maxWaiting:
+	case x.waitingBytes+len(b) > maxWaiting:
 		x.counts.Unread++
 	default:
 		x.waiting[h.Fingerprint] = append(x.waiting[h.Fingerprint], slices.Clone(b))
-		x.held += len(b)
+		x.waitingBytes += len(b)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (x *Exporter) arrange(t *table) {
 			v := c.Float(word)
 			x.values = append(x.values, v)
 			row.Value = &x.values[len(x.values)-1]
-			if c.Type == telemetry.Uint && !holds(v, word) {
+			if c.Type == telemetry.Uint && !exact(v, word) {
 				row.Exact = word
 			}
 		}
@@ -167,9 +167,9 @@ func (x *Exporter) arrange(t *table) {
 	}
 }
 
-// holds reports whether v is this whole number. 2^64 is no uint64: converting it
+// exact reports whether v is this whole number. 2^64 is no uint64: converting it
 // would be the machine's own choice.
-func holds(v float64, word uint64) bool { return v < 1<<64 && uint64(v) == word }
+func exact(v float64, word uint64) bool { return v < 1<<64 && uint64(v) == word }
 
 func (x *Exporter) event(e *telemetry.Event) error {
 	if x.repeats.event(e) {

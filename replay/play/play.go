@@ -97,14 +97,14 @@ func Run(ctx context.Context, c Config) error {
 
 // player is a play under way.
 type player struct {
-	ctx   context.Context
-	c     Config
-	log   *slog.Logger
-	span  span
-	state State
-	move  mover
-	pace  pace
-	stand standing
+	ctx     context.Context
+	c       Config
+	log     *slog.Logger
+	span    span
+	state   State
+	move    mover
+	pace    pace
+	context siteContext
 
 	batch   []*telemetry.Record // as recorded, waiting for their tick
 	bytes   int
@@ -161,7 +161,7 @@ func (p *player) record(position uint64, r *telemetry.Record) error {
 		return err
 	}
 	p.move.note(r)
-	p.stand.note(r)
+	p.context.note(r)
 	if r.Kind == telemetry.TickRecord {
 		return p.tick(r)
 	}
@@ -218,7 +218,7 @@ func (p *player) renew(at telemetry.Time) {
 		return
 	}
 	p.renewed = at
-	p.batch = append(p.batch, p.stand.records()...)
+	p.batch = append(p.batch, p.context.records()...)
 }
 
 // flush moves what waits and gives it to the log.

@@ -10,10 +10,10 @@ import (
 // defaultRenew is how often a live site states again what is still the case.
 const defaultRenew = telemetry.Duration(5 * time.Minute)
 
-// standing holds the statements that are in force and that the recording does not
+// siteContext holds the statements that are in force and that the recording does not
 // renew: a reader of the log who begins late needs them. Its size is that of the
 // site's description.
-type standing struct {
+type siteContext struct {
 	place map[key]int // into said
 	said  []*telemetry.Record
 }
@@ -30,7 +30,7 @@ type key struct {
 }
 
 // note keeps a statement, or lets go of one that holds no longer.
-func (s *standing) note(r *telemetry.Record) {
+func (s *siteContext) note(r *telemetry.Record) {
 	k, ok := keyOf(r)
 	if !ok {
 		return
@@ -68,6 +68,6 @@ func keyOf(r *telemetry.Record) (key, bool) {
 }
 
 // records gives what stands, in the order in which it was first stated.
-func (s *standing) records() []*telemetry.Record {
+func (s *siteContext) records() []*telemetry.Record {
 	return slices.DeleteFunc(slices.Clone(s.said), func(r *telemetry.Record) bool { return r == nil })
 }

@@ -279,7 +279,7 @@ func (j *judged) said() []string {
 // degradation began counts as 0.
 func (j *judged) detection(v *Verdict, s *steps, f *Fault, inc *explain.Incident) {
 	at := j.c.published(inc)
-	v.TimeToDetect = pointer(max(0, at.Sub(s.hurt(f)).Seconds()))
+	v.TimeToDetect = pointer(max(0, at.Sub(s.degradedSince(f)).Seconds()))
 	if n, ok := s.until(at); ok {
 		v.StepsToDetect = pointer(n)
 	}

@@ -113,11 +113,11 @@ type progress struct {
 	done int
 }
 
-func (p *progress) add(say func(done, total int, dir string), total int, dir string) {
+func (p *progress) add(report func(done, total int, dir string), total int, dir string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if say != nil {
-		say(p.done, total, dir)
+	if report != nil {
+		report(p.done, total, dir)
 	}
 }

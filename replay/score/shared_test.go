@@ -96,7 +96,7 @@ func checkLabel(t *testing.T, c *Case, f *Fault) {
 	if !ok || !ok2 || math.Abs(labelled-measured) > 1e-4*s.before {
 		t.Errorf("%s: loss %v s per step by the label, %v by the steps", c.Dir, labelled, measured)
 	}
-	if h := s.hurt(f); h < f.Onset || h > f.End {
+	if h := s.degradedSince(f); h < f.Onset || h > f.End {
 		t.Errorf("%s: hurt from %v, outside the fault", c.Dir, h)
 	}
 }

@@ -99,12 +99,12 @@ func (s *steps) loss(f *Fault) (l float64, ok bool) {
 	return l, l > 0
 }
 
-// hurt is when the job was first degraded by the fault: the label's time, else the
+// degradedSince is when the job was first degraded by the fault: the label's time, else the
 // first step overlapping the fault that took at least 2 % more than its
 // counterfactual. Such a step counts from its beginning, or from the onset where
 // that is later; counting from its end would flatter the engine. A job without such
 // a step counts from the onset.
-func (s *steps) hurt(f *Fault) telemetry.Time {
+func (s *steps) degradedSince(f *Fault) telemetry.Time {
 	if f.Degraded != 0 {
 		return f.Degraded
 	}

@@ -10,7 +10,7 @@ func TestADegradationBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) 
 	c := run()
 	f := &c.Truth.Faults[0]
 	s := c.stepsOf(f)
-	if got := s.hurt(f); got != 100*second {
+	if got := s.degradedSince(f); got != 100*second {
 		t.Errorf("got %v s, want the onset: the first step of the fault is slow", got.Seconds())
 	}
 	// Two usual steps first: the degradation begins with the third, at 108 s.
@@ -18,11 +18,11 @@ func TestADegradationBeginsWithTheFirstStepThatIsTwoPercentLonger(t *testing.T) 
 	train := entity("job:train")
 	c.Steps = append(c.Steps, Step{train, 104 * second, 4}, Step{train, 108 * second, 4.05}, Step{train, 113 * second, 5})
 	s = c.stepsOf(f)
-	if got := s.hurt(f); got != 108*second {
+	if got := s.degradedSince(f); got != 108*second {
 		t.Errorf("got %v s, want 108", got.Seconds())
 	}
 	f.Degraded = 103 * second
-	if got := s.hurt(f); got != 103*second {
+	if got := s.degradedSince(f); got != 103*second {
 		t.Errorf("got %v s, want what the label says", got.Seconds())
 	}
 }

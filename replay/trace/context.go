@@ -48,15 +48,15 @@ type statement struct {
 	body     []byte
 }
 
-// standing is what has been stated so far: what a reader needs who begins
+// contextAt is what has been stated so far: what a reader needs who begins
 // here. Its size is that of the site's description, not of the log.
-type standing struct {
+type contextAt struct {
 	said  map[string]statement
 	bytes int
 }
 
 // state notes a statement and reports whether it says something new.
-func (s *standing) state(key string, position uint64, body []byte) bool {
+func (s *contextAt) state(key string, position uint64, body []byte) bool {
 	if s.said == nil {
 		s.said = map[string]statement{}
 	}
@@ -70,7 +70,7 @@ func (s *standing) state(key string, position uint64, body []byte) bool {
 }
 
 // ordered returns the statements in the order of the log.
-func (s *standing) ordered() []statement {
+func (s *contextAt) ordered() []statement {
 	all := make([]statement, 0, len(s.said))
 	for _, st := range s.said {
 		all = append(all, st)

@@ -26,16 +26,16 @@ type Reader struct {
 	skipped []*BlockError
 	err     error // sticky
 
-	seg     int            // next segment to open
-	lost    bool           // a block was skipped: the next context blocks are given
-	heard   bool           // they are being given
-	pending []Entry        // context to be given before anything else
-	rest    []byte         // entries of the open block not yet given
-	open    *segment       // the open block
-	left    uint32         // entries it still claims
-	prev    uint64         // position of its last entry
-	from    telemetry.Time // entries are held back until one reaches it
-	seeking bool
+	seg       int            // next segment to open
+	lost      bool           // a block was skipped: the next context blocks are given
+	restating bool           // they are being given
+	pending   []Entry        // context to be given before anything else
+	rest      []byte         // entries of the open block not yet given
+	open      *segment       // the open block
+	left      uint32         // entries it still claims
+	prev      uint64         // position of its last entry
+	from      telemetry.Time // entries are held back until one reaches it
+	seeking   bool
 }
 
 // Entry is what a trace holds at a position: a record or a digest.
@@ -223,11 +223,11 @@ func (t *Reader) advance() {
 			t.damaged(t.seg-1, s.bad)
 			return
 		}
-		if s.head.kind == recordsBlock && t.heard {
-			t.lost, t.heard = false, false
+		if s.head.kind == recordsBlock && t.restating {
+			t.lost, t.restating = false, false
 		}
-		t.heard = t.lost && s.head.kind == contextBlock
-		if s.head.kind == recordsBlock || t.heard {
+		t.restating = t.lost && s.head.kind == contextBlock
+		if s.head.kind == recordsBlock || t.restating {
 			if err := t.openBlock(s); err != nil {
 				t.damaged(t.seg-1, err)
 			}

@@ -18,16 +18,16 @@ func (t *Reader) SeekTime(at telemetry.Time) error {
 			break
 		}
 	}
-	if err := t.standing(target); err != nil {
+	if err := t.loadContext(target); err != nil {
 		return err
 	}
 	t.seg, t.from, t.seeking = target, at, true
 	return nil
 }
 
-// standing gathers the context that holds at a segment: the last statement of
+// loadContext gathers the context that holds at a segment: the last statement of
 // it, and what was newly stated since.
-func (t *Reader) standing(target int) error {
+func (t *Reader) loadContext(target int) error {
 	from := 0
 	for i := target - 1; i >= 0 && from == 0; i-- {
 		if t.segs[i].bad == nil && t.segs[i].head.kind == contextBlock {
@@ -36,7 +36,7 @@ func (t *Reader) standing(target int) error {
 			}
 		}
 	}
-	var said standing
+	var said contextAt
 	for i := from; i < target; i++ {
 		h := &t.segs[i].head
 		if t.segs[i].bad == nil && h.kind != contextBlock && (h.kind != recordsBlock || h.flags&flagNewContext == 0) {
@@ -61,7 +61,7 @@ func (t *Reader) standing(target int) error {
 }
 
 // gather notes the context records of one block.
-func (t *Reader) gather(i int, said *standing) error {
+func (t *Reader) gather(i int, said *contextAt) error {
 	s := &t.segs[i]
 	if s.bad != nil {
 		return s.bad

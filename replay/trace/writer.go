@@ -21,7 +21,7 @@ type Writer struct {
 	index   []byte
 
 	cur     building // the records block being filled
-	said    standing
+	said    contextAt
 	since   int    // bytes of records since the last context block
 	last    uint64 // position of the last record
 	any     bool   // a record was appended

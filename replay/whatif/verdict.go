@@ -33,22 +33,22 @@ func (r *Report) judge() {
 	worst := r.Workers[0]
 	switch {
 	case r.Slowdown < leastSlowdown:
-		r.say(Healthy, "steps are %.1f %% longer than ideal", 100*(r.Slowdown-1))
+		r.add(Healthy, "steps are %.1f %% longer than ideal", 100*(r.Slowdown-1))
 	case r.WorstWorkers >= most:
-		r.say(SlowWorker, "data-parallel rank %d at stage %d: without the worst 3 %% of the workers %.0f %% of the lost time is gone", worst.DP, worst.PP, 100*r.WorstWorkers)
+		r.add(SlowWorker, "data-parallel rank %d at stage %d: without the worst 3 %% of the workers %.0f %% of the lost time is gone", worst.DP, worst.PP, 100*r.WorstWorkers)
 	case r.Collector >= most:
-		r.say(CollectorPauses, "pauses of the collector alone bring %.0f %% of the lost time", 100*r.Collector)
+		r.add(CollectorPauses, "pauses of the collector alone bring %.0f %% of the lost time", 100*r.Collector)
 	case r.Pairing >= paired:
-		r.say(SequenceLengths, "a microbatch that is long forwards is long backwards (correlation %.2f), on every rank alike: sequences differ in length", r.Pairing)
+		r.add(SequenceLengths, "a microbatch that is long forwards is long backwards (correlation %.2f), on every rank alike: sequences differ in length", r.Pairing)
 	case r.LastStage >= most:
-		r.say(StageImbalance, "without the last stage's excess %.0f %% of the lost time is gone: it has more to do than the others", 100*r.LastStage)
+		r.add(StageImbalance, "without the last stage's excess %.0f %% of the lost time is gone: it has more to do than the others", 100*r.LastStage)
 	case communication(r.Operations[0].Name):
-		r.say(Communication, "%s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
+		r.add(Communication, "%s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
 	default:
-		r.say(Spread, "no worker, stage, sequence or pause is an outlier; %s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
+		r.add(Spread, "no worker, stage, sequence or pause is an outlier; %s alone makes steps %.1f %% longer", r.Operations[0].Name, 100*(r.Operations[0].Slowdown-1))
 	}
 }
 
-func (r *Report) say(v Verdict, format string, args ...any) {
+func (r *Report) add(v Verdict, format string, args ...any) {
 	r.Verdict, r.Why = v, fmt.Sprintf(format, args...)
 }

@@ -118,7 +118,7 @@ func Run(t *testing.T, job Job) {
 	if job.Scenarios = slices.DeleteFunc(job.Scenarios, func(s Scenario) bool { return !only.MatchString(s.Name) }); len(job.Scenarios) == 0 {
 		t.Skip("QUINTET_PAGE_SCENARIO leaves none of these")
 	}
-	told := 0
+	reported := 0
 	for line := range bytes.Lines(Drive(t, job)) {
 		var result struct {
 			Name          string
@@ -127,7 +127,7 @@ func Run(t *testing.T, job Job) {
 		if err := json.Unmarshal(line, &result); err != nil {
 			t.Fatalf("%v in %s", err, line)
 		}
-		told++
+		reported++
 		t.Run(result.Name, func(t *testing.T) {
 			for _, note := range result.Notes {
 				t.Log(note)
@@ -137,7 +137,7 @@ func Run(t *testing.T, job Job) {
 			}
 		})
 	}
-	if told != len(job.Scenarios) {
-		t.Errorf("%d scenarios told of %d", told, len(job.Scenarios))
+	if reported != len(job.Scenarios) {
+		t.Errorf("%d scenarios told of %d", reported, len(job.Scenarios))
 	}
 }

@@ -66,8 +66,8 @@ func Watch(onset, end telemetry.Time) *Watcher {
 	return &Watcher{onset: onset, end: end, catalogue: telemetry.DefaultCatalogue(), schemas: map[telemetry.Fingerprint]*block{}}
 }
 
-// Hear takes the next record.
-func (w *Watcher) Hear(r *telemetry.Record) error {
+// Observe takes the next record.
+func (w *Watcher) Observe(r *telemetry.Record) error {
 	switch r.Kind {
 	case telemetry.SchemaRecord:
 		w.learn(r.Schema)

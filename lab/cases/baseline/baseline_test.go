@@ -18,7 +18,7 @@ func TestTheSeriesThatStraysNamesTheRoot(t *testing.T) {
 	w := Watch(200*second, 300*second)
 	var enc telemetry.Encoder
 	hear := func(r *telemetry.Record) {
-		if err := w.Hear(r); err != nil {
+		if err := w.Observe(r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -206,9 +206,9 @@ func onOthers(s *Scene, job int) (out []telemetry.Entity) {
 }
 
 // in keeps what a place says only where a condition holds.
-func in(holds func(*Scene, int) bool, where func(*Scene, int) []telemetry.Entity) func(*Scene, int) []telemetry.Entity {
+func in(applies func(*Scene, int) bool, where func(*Scene, int) []telemetry.Entity) func(*Scene, int) []telemetry.Entity {
 	return func(s *Scene, job int) []telemetry.Entity {
-		if !holds(s, job) {
+		if !applies(s, job) {
 			return nil
 		}
 		return where(s, job)

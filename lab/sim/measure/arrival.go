@@ -7,8 +7,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// held is a record that has not arrived yet.
-type held struct {
+// delayed is a record that has not arrived yet.
+type delayed struct {
 	arrives telemetry.Duration
 	frame   []byte           // of a frame
 	event   *telemetry.Event // else of an event
@@ -24,13 +24,13 @@ func (m *Meter) deliver(frame []byte, arrives, now telemetry.Duration, emit func
 	if n := len(m.free); n > 0 {
 		b, m.free = m.free[n-1], m.free[:n-1]
 	}
-	m.hold(held{arrives: arrives, frame: append(b[:0], frame...)})
+	m.delay(delayed{arrives: arrives, frame: append(b[:0], frame...)})
 	return nil
 }
 
-// hold keeps a record in the order of arrival; of two that arrive together the
+// delay keeps a record in the order of arrival; of two that arrive together the
 // one that was sent first comes first.
-func (m *Meter) hold(h held) {
+func (m *Meter) delay(h delayed) {
 	i := len(m.waiting)
 	for i > 0 && m.waiting[i-1].arrives > h.arrives {
 		i--
@@ -40,7 +40,7 @@ func (m *Meter) hold(h held) {
 
 // release emits what has arrived by now.
 func (m *Meter) release(now telemetry.Duration, emit func(*telemetry.Record) error) error {
-	n, _ := slices.BinarySearchFunc(m.waiting, now+1, func(h held, t telemetry.Duration) int { return cmp.Compare(h.arrives, t) })
+	n, _ := slices.BinarySearchFunc(m.waiting, now+1, func(h delayed, t telemetry.Duration) int { return cmp.Compare(h.arrives, t) })
 	for i := range m.waiting[:n] {
 		h := &m.waiting[i]
 		m.record = telemetry.Record{Kind: telemetry.FrameRecord, Frame: h.frame}

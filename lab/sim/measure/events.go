@@ -76,12 +76,12 @@ func host(e telemetry.Entity) string { return cmp.Or(e.Prefix(), e.Name) }
 // log emits an event when it arrives.
 func (m *Meter) log(x *state.Event, now telemetry.Duration, emit func(*telemetry.Record) error) error {
 	at := ofSeconds(x.At)
-	told := at
+	delay := at
 	if n, ok := m.nodes[host(x.Entity)]; ok && ofHost(x.Entity.Kind) {
-		told = m.hosts[n].at(at)
+		delay = m.hosts[n].at(at)
 	}
 	entity := m.cfg.Names.Entity(x.Entity)
-	e := &telemetry.Event{Entity: entity, At: m.cfg.Start.Add(told), Name: telemetry.EventName(x.Name), Text: x.Text, Source: logOf(entity)}
+	e := &telemetry.Event{Entity: entity, At: m.cfg.Start.Add(delay), Name: telemetry.EventName(x.Name), Text: x.Text, Source: logOf(entity)}
 	arrives := at
 	if m.cfg.Imperfect {
 		arrives += ofSeconds(m.events.Uniform(0.01, 0.4))
@@ -90,7 +90,7 @@ func (m *Meter) log(x *state.Event, now telemetry.Duration, emit func(*telemetry
 	if arrives <= now {
 		return emit(&telemetry.Record{Kind: telemetry.EventRecord, Event: e})
 	}
-	m.hold(held{arrives: arrives, event: e})
+	m.delay(delayed{arrives: arrives, event: e})
 	return nil
 }
 

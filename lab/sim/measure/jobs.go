@@ -69,7 +69,7 @@ func (m *Meter) addJobs() error {
 		}
 		t := &m.tellers[i]
 		t.each = max(1, j.Every)
-		t.steps = m.silent(i, "steps", stepColumns(t.each > 1), []telemetry.Entity{j.Entity})
+		t.steps = m.addStepSource(i, "steps", stepColumns(t.each > 1), []telemetry.Entity{j.Entity})
 		if !j.RankTimes || m.cfg.Instruments.NoRankTimes {
 			continue
 		}
@@ -78,7 +78,7 @@ func (m *Meter) addJobs() error {
 			for r := lo; r < min(lo+ranksASource, len(j.Ranks)); r++ {
 				es = append(es, RankName(j.Entity, r))
 			}
-			t.ranks = append(t.ranks, m.silent(i, "ranks"+strconv.Itoa(lo/ranksASource), rankColumns(), es))
+			t.ranks = append(t.ranks, m.addStepSource(i, "ranks"+strconv.Itoa(lo/ranksASource), rankColumns(), es))
 		}
 	}
 	return nil
@@ -111,8 +111,8 @@ func (m *Meter) collectives(job int) {
 	}
 }
 
-// silent adds a source that speaks when a step ends, not by a cadence.
-func (m *Meter) silent(job int, part string, cols []telemetry.Column, es []telemetry.Entity) *source {
+// addStepSource adds a source that speaks when a step ends, not by a cadence.
+func (m *Meter) addStepSource(job int, part string, cols []telemetry.Column, es []telemetry.Entity) *source {
 	j := &m.jobs[job]
 	sc := &telemetry.Schema{Source: telemetry.Source{Collector: "trainer", Target: j.Entity.Name, Part: part}, Entities: es, Columns: cols}
 	s := &source{schema: sc, print: sc.Fingerprint(), body: quiet{}, clock: &m.hosts[j.Ranks[0].Node], random: m.stream("source/" + sc.Source.String()),
@@ -134,9 +134,9 @@ func (quiet) read(*reading)               {}
 func (quiet) pass(*state.State)           {}
 func (quiet) reset(*state.State)          {}
 
-// tell emits the steps of a job that ended in the second. Steps of an evaluation
+// emitSteps emits the steps of a job that ended in the second. Steps of an evaluation
 // are not steps of the training: the trainer does not report them.
-func (m *Meter) tell(job int, st *state.State, emit func(*telemetry.Record) error) error {
+func (m *Meter) emitSteps(job int, st *state.State, emit func(*telemetry.Record) error) error {
 	t := &m.tellers[job]
 	if t.steps == nil {
 		return nil

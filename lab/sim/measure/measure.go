@@ -98,7 +98,7 @@ type Meter struct {
 	reading reading
 	gaps    []int32
 	states  []telemetry.State
-	waiting []held
+	waiting []delayed
 	free    [][]byte
 	events  random.Source
 }
@@ -203,7 +203,7 @@ func (m *Meter) Observe(st *state.State, emit func(*telemetry.Record) error) err
 			}
 		}
 		for i := range m.tellers {
-			if err := m.tell(i, st, emit); err != nil {
+			if err := m.emitSteps(i, st, emit); err != nil {
 				return err
 			}
 		}

@@ -103,10 +103,10 @@ func drawLoss(r *random.Source) float64 {
 	return r.Uniform(0.005, 0.02)
 }
 
-// heard reports whether the device behind a source answers, and when it returns
+// receiving reports whether the device behind a source answers, and when it returns
 // applies the effect on its counters: a host that was down has loaded its drivers
 // again.
-func (m *Meter) heard(s *source, st *state.State) bool {
+func (m *Meter) receiving(s *source, st *state.State) bool {
 	up := (s.node < 0 || st.Nodes[s.node].Up && m.past.Nodes[s.node].Up) && (s.sw < 0 || st.Switches[s.sw].Up && m.past.Switches[s.sw].Up)
 	up = up && (s.server == 0 || st.Jobs[s.server-1].Running)
 	if up && s.dark {
@@ -145,7 +145,7 @@ func (m *Meter) poll(s *source, st *state.State, emit func(*telemetry.Record) er
 		return nil
 	}
 	s.next = s.later(at)
-	if !m.heard(s, st) {
+	if !m.receiving(s, st) {
 		return nil
 	}
 	if m.cfg.Imperfect && s.fails(at, &m.past) {

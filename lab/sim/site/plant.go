@@ -43,13 +43,13 @@ func (s *Site) rack(w *writer, rack int) {
 // rows. Both PDUs of the row feed each switch; the row's CRAH cools the rack.
 func (s *Site) networkRacks(w *writer) {
 	for number := range s.Switches() {
-		rack, row := s.stand(number)
+		rack, row := s.locate(number)
 		s.place(w, s.SwitchName(number), rack, row)
 	}
 }
 
-// stand says in which network rack and row a switch stands.
-func (s *Site) stand(number int) (rack telemetry.Entity, row int) {
+// locate says in which network rack and row a switch stands.
+func (s *Site) locate(number int) (rack telemetry.Entity, row int) {
 	perBlock := 1
 	if s.Wiring == Rails {
 		perBlock = s.GPUs
@@ -65,7 +65,7 @@ func (s *Site) stand(number int) (rack telemetry.Entity, row int) {
 
 // SwitchRow is the row whose PDUs feed a switch and whose air cools it.
 func (s *Site) SwitchRow(number int) int {
-	_, row := s.stand(number)
+	_, row := s.locate(number)
 	return row
 }
 

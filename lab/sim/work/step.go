@@ -7,8 +7,8 @@ const (
 	// step to step, and habit that of a rank's own constant: ours, within the
 	// 1 to 2 % of healthy noise in reference rca.md F.1. The rest of the
 	// difference between ranks is their silicon.
-	spread = 0.01
-	habit  = 0.004
+	spread     = 0.01
+	rankSpread = 0.004
 	// evaluated is the part of a step's computing that a forward pass takes.
 	evaluated = 1.0 / 3
 )
@@ -36,7 +36,7 @@ func (j *Job) Draw(dst []Load, seed random.Source, step int, task Task) {
 	now = now.At(uint64(step))
 	for r := range dst {
 		own, at := ranks.At(uint64(r)), now.At(uint64(r))
-		seconds := float64(t.Seconds * task.Work * own.LogNormal(1, habit) * at.LogNormal(1, spread))
+		seconds := float64(t.Seconds * task.Work * own.LogNormal(1, rankSpread) * at.LogNormal(1, spread))
 		if task.Evaluates {
 			seconds = float64(seconds * evaluated)
 		}

@@ -106,7 +106,7 @@ func (w *World) happen(at float64) {
 // settings emits changed settings as configuration management would.
 func (w *World) settings(at float64) {
 	c, o := w.condition, w.last
-	tell := func(e telemetry.Entity, key, before, after string) {
+	record := func(e telemetry.Entity, key, before, after string) {
 		if before != after {
 			w.event(at, e, "config_changed", key+": "+before+" -> "+after)
 		}
@@ -114,30 +114,30 @@ func (w *World) settings(at float64) {
 	for i := range c.Switches {
 		if a, b := &c.Switches[i], &o.Switches[i]; *a != *b {
 			e := w.site.SwitchName(i)
-			tell(e, "ecn", onOff(!b.NoMarks), onOff(!a.NoMarks))
-			tell(e, "ecn_min_bytes", w.threshold(b), w.threshold(a))
-			tell(e, "pfc_headroom", ratio(b.Headroom), ratio(a.Headroom))
-			tell(e, "rdma_class", class(b.Class), class(a.Class))
+			record(e, "ecn", onOff(!b.NoMarks), onOff(!a.NoMarks))
+			record(e, "ecn_min_bytes", w.threshold(b), w.threshold(a))
+			record(e, "pfc_headroom", ratio(b.Headroom), ratio(a.Headroom))
+			record(e, "rdma_class", class(b.Class), class(a.Class))
 		}
 	}
 	for i := range c.NICs {
 		if a, b := &c.NICs[i], &o.NICs[i]; a.Class != b.Class {
-			tell(site.NICName(i/w.site.GPUs, i%w.site.GPUs), "rdma_class", class(b.Class), class(a.Class))
+			record(site.NICName(i/w.site.GPUs, i%w.site.GPUs), "rdma_class", class(b.Class), class(a.Class))
 		}
 	}
 	for i := range c.GPUs {
 		if a, b := c.GPUs[i].Limit, o.GPUs[i].Limit; a != b {
-			tell(site.GPUName(i/w.site.GPUs, i%w.site.GPUs), "power_limit_watts", w.watts(b, w.machines[i].model.Limit), w.watts(a, w.machines[i].model.Limit))
+			record(site.GPUName(i/w.site.GPUs, i%w.site.GPUs), "power_limit_watts", w.watts(b, w.machines[i].model.Limit), w.watts(a, w.machines[i].model.Limit))
 		}
 	}
 	for i := range c.Nodes {
 		if a, b := c.Nodes[i].Limit, o.Nodes[i].Limit; a != b {
-			tell(site.NodeName(i), "power_limit_watts", w.watts(b, 0), w.watts(a, 0))
+			record(site.NodeName(i), "power_limit_watts", w.watts(b, 0), w.watts(a, 0))
 		}
 	}
 	for i := range c.Racks {
 		if a, b := c.Racks[i].Limit, o.Racks[i].Limit; a != b {
-			tell(site.RackName(i), "power_limit_watts", w.watts(b, 0), w.watts(a, 0))
+			record(site.RackName(i), "power_limit_watts", w.watts(b, 0), w.watts(a, 0))
 		}
 	}
 }

@@ -16,7 +16,7 @@ type linkEffect struct {
 	sent, taken, marked, dropped, damaged  float64
 	burst                                  float64 // codewords that nothing mends
 	stopped, frames, wait, length, highest float64
-	stands                                 float64 // share of the time in which length does
+	queued                                 float64 // share of the time in which length does
 	part                                   float64 // of a share, its first, that the link is on for
 }
 
@@ -44,7 +44,7 @@ func (s *solver) effects(t *traffic) {
 		if s.fabric.hold[l] {
 			q.stop = 0 // counted all the time, by background
 		}
-		e := linkEffect{link: l, stopped: q.stop, wait: q.stop, length: q.length, stands: q.stands, highest: q.highest}
+		e := linkEffect{link: l, stopped: q.stop, wait: q.stop, length: q.length, queued: q.queued, highest: q.highest}
 		if s.infinite {
 			e.wait = max(q.stop, float64(100*burstStop*s.fabric.bursts[l]))
 			e.stopped = 0
@@ -109,7 +109,7 @@ func (s *solver) flowEffects(t *traffic, f *flow) {
 		e, q := &t.links[s.slot[l]], &s.state[l]
 		drop := q.drop
 		if k == 1 {
-			drop = min(1, drop+s.unheld(f))
+			drop = min(1, drop+s.losslessDrops(f))
 		}
 		e.dropped += float64(going * drop)
 		going = float64(going * (1 - drop))
@@ -205,11 +205,11 @@ func (t *traffic) apply(st *state.State, moment random.Source) {
 // met reports whether a gauge that is read at this moment meets the queue: each
 // link's draw is its own.
 func (e *linkEffect) met(moment random.Source) bool {
-	if e.stands >= 1 {
+	if e.queued >= 1 {
 		return true
 	}
 	draw := moment.At(uint64(e.link))
-	return draw.Chance(e.stands)
+	return draw.Chance(e.queued)
 }
 
 // offered is what jobs offer each link in the mean: bits per second, flows,

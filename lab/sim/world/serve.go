@@ -66,9 +66,9 @@ func (v *serving) pool(w *World, nodes []int) (servers int, stretch, slowest flo
 	return servers, sum / float64(servers), slowest
 }
 
-// patience is how many seconds a client waits for its first token before it
+// requestTimeout is how many seconds a client waits for its first token before it
 // gives up: gateways and clients time out after one to two minutes.
-const patience = 60.0
+const requestTimeout = 60.0
 
 // advance serves for a second that begins at from: requests come, wait for a
 // prefill GPU (M/M/c), their caches go to the decoding pool, which decodes in
@@ -92,7 +92,7 @@ func (v *serving) advance(w *World, from float64) {
 	transfer, canMove := v.transfer()
 	can := min(canPrefill, canDecode, canMove)
 	taken := min(arrivals+v.queue, can)
-	v.queue = min(max(0, v.queue+arrivals-taken), float64(patience*arrivals))
+	v.queue = min(max(0, v.queue+arrivals-taken), float64(requestTimeout*arrivals))
 	v.prefill, v.decode = share(taken, canPrefill), share(taken, canDecode)
 	itl := float64(spec.Step * slowSecond * (1 + float64(1.5*v.decode)))
 	inside := float64(float64(taken*spec.Output) * itl)
@@ -113,7 +113,7 @@ func (v *serving) advance(w *World, from float64) {
 		v.now.TTFT99 += work.WaitQuantile(first, steady, seconds, 0.99)
 		v.now.Queue += float64(wait * taken)
 	}
-	v.now.TTFT50, v.now.TTFT99 = min(v.now.TTFT50, patience), min(v.now.TTFT99, patience)
+	v.now.TTFT50, v.now.TTFT99 = min(v.now.TTFT50, requestTimeout), min(v.now.TTFT99, requestTimeout)
 	if v.caches != nil {
 		v.caches.share += taken
 		v.caches.active++

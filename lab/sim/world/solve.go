@@ -47,8 +47,8 @@ type queue struct {
 	stop    float64 // share of time that it is told to stop
 	drop    float64 // share of packets dropped before it
 	eager   float64 // factor of the rate that too eager marking leaves
-	length  float64 // bytes, while it stands
-	stands  float64 // share of the time in which it does
+	length  float64 // bytes, while it queued
+	queued  float64 // share of the time in which it does
 	highest float64
 }
 
@@ -63,10 +63,10 @@ const (
 	// marks in every collective, pause rare.
 	burstMark = 2e-5
 	burstStop = 2e-5
-	// untold is the part of the rate that is left, and untoldStop the share of time
+	// unmarkedRate is the part of the rate that is left, and untoldStop the share of time
 	// paused, where bursts meet at a switch that marks nothing; ours.
-	untold     = 0.75
-	untoldStop = 0.05
+	unmarkedRate = 0.75
+	unmarkedStop = 0.05
 	// crowd is from how many senders on a full link pauses its feeders, for
 	// crowdStop of the time each; crowdMark times the square of their number is
 	// marked. After the packet-level runs (traces/roce): 2 on an uplink mark
@@ -247,7 +247,7 @@ func (s *solver) demand(f *flow) float64 {
 // not. part is how much it sends of what it has free.
 func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue {
 	bursts := float64(s.fabric.bursts[l] * crowding(part))
-	q := queue{eager: 1, stands: 1, mark: float64(burstMark * bursts), stop: float64(burstStop * bursts)}
+	q := queue{eager: 1, queued: 1, mark: float64(burstMark * bursts), stop: float64(burstStop * bursts)}
 	sw := s.fabric.sender[l]
 	if sw < 0 { // a NIC's own work queues do not mark
 		q.mark = 0
@@ -282,7 +282,7 @@ func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue 
 	case c.Class || s.infinite:
 		q.mark, q.eager = 0, 1
 	case c.NoMarks: // bursts end in pause instead
-		q.mark, q.eager, q.highest = 0, untold, float64(xoff*s.marking.Min)
+		q.mark, q.eager, q.highest = 0, unmarkedRate, float64(xoff*s.marking.Min)
 	}
 	return q
 }
@@ -341,7 +341,7 @@ func (s *solver) stop(t *traffic) {
 		}
 	}
 	for i := range t.flows {
-		s.rates[i] = s.held(t.flows[i].path, s.rates[i], s.lossless.Rates[i])
+		s.rates[i] = s.pausedRate(t.flows[i].path, s.rates[i], s.lossless.Rates[i])
 	}
 }
 
@@ -356,8 +356,8 @@ func (s *solver) root(l int32) bool {
 // As in the packet-level runs (traces/roce: 0.51, 0.21, 0 with DCQCN; 0.53, 0.38,
 // 0.21, 0.05 without). What is held all the time fills every queue.
 const (
-	backTold   = 0.35
-	backUntold = 0.65
+	backMarked   = 0.35
+	backUnmarked = 0.65
 )
 
 // backUp carries the stop of a path's last root back along the path.
@@ -366,12 +366,12 @@ func (s *solver) backUp(path []int32) {
 		if !s.root(path[r]) {
 			continue
 		}
-		part := backTold
+		part := backMarked
 		switch {
 		case s.fabric.hold[path[r]]:
 			part = 1
 		case s.infinite || s.blind(path[r]):
-			part = backUntold
+			part = backUnmarked
 		}
 		reach := 1.0
 		for k := r - 1; k >= 0; k-- {
@@ -397,7 +397,7 @@ func (s *solver) stopped(l int32, stop float64) {
 		return // a NIC's own queues
 	}
 	q.length, q.highest = float64(xoff*s.marking.Min), float64(1.1*xoff*s.marking.Min)
-	q.stands = min(1, float64(drained*stop))
+	q.queued = min(1, float64(drained*stop))
 	if !s.blind(l) {
 		q.mark = max(q.mark, float64(s.marking.Most*min(1, float64(stop*stop))))
 		if s.root(l) {
@@ -406,10 +406,10 @@ func (s *solver) stopped(l int32, stop float64) {
 	}
 }
 
-// held is a flow's rate among paused links: what the lossless fabric leaves of it
+// pausedRate is a flow's rate among paused links: what the lossless fabric leaves of it
 // on a way through a root, or where nothing is marked; else what the pauses leave
 // of its fair rate.
-func (s *solver) held(path []int32, fair, lossless float64) float64 {
+func (s *solver) pausedRate(path []int32, fair, lossless float64) float64 {
 	most := 0.0
 	for _, l := range path {
 		if s.root(l) || s.blind(l) && s.state[l].full {
@@ -451,7 +451,7 @@ func (s *solver) feeders(t *traffic, others *offered) {
 			}
 			sw := s.fabric.sender[l]
 			if s.condition.Switches[sw].NoMarks && !s.infinite {
-				s.state[before].stop = max(s.state[before].stop, min(0.3, float64(untoldStop*s.fabric.bursts[l])))
+				s.state[before].stop = max(s.state[before].stop, min(0.3, float64(unmarkedStop*s.fabric.bursts[l])))
 			}
 			if h := s.condition.Switches[sw].Headroom; h < 1 {
 				stopped := s.state[before].stop + float64(250*burstStop)
@@ -484,7 +484,7 @@ func (s *solver) goodput(f *flow, rate float64) {
 		disorder += s.fabric.reorder[l]
 	}
 	f.lost = 1 - arrives
-	f.lost = min(1, f.lost+s.unheld(f))
+	f.lost = min(1, f.lost+s.losslessDrops(f))
 	if s.condition.NICs[f.to].Strict {
 		f.lost = min(1, f.lost+s.disorder(f, disorder))
 	}
@@ -495,9 +495,9 @@ func (s *solver) goodput(f *flow, rate float64) {
 	}
 }
 
-// unheld is the share of a flow's packets that the first switch drops because
+// losslessDrops is the share of a flow's packets that the first switch drops because
 // one of its ends is in a class that nothing stops.
-func (s *solver) unheld(f *flow) float64 {
+func (s *solver) losslessDrops(f *flow) float64 {
 	if s.condition.NICs[f.from].Class || s.condition.NICs[f.to].Class {
 		return burstDrop
 	}

@@ -117,7 +117,7 @@ func (s *device) Stop() {
 
 // Leave asks every client to go (GOAWAY) and stops once they have, or after
 // patience.
-func (s *device) Leave(patience time.Duration) {
+func (s *device) Leave(timeout time.Duration) {
 	s.mu.Lock()
 	server := s.server
 	s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *device) Leave(patience time.Duration) {
 		defer close(gone)
 		server.GracefulStop()
 	}()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-gone:

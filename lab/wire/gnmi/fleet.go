@@ -103,7 +103,7 @@ func (f *Fleet) introduce(b *board.Board) {
 			sockets[d.ports[i].entity] = &d.ports[i]
 		}
 	}
-	hear := func(here, there telemetry.Entity) {
+	link := func(here, there telemetry.Entity) {
 		d := f.byName[here.Prefix()]
 		if here.Kind != telemetry.Port || d == nil {
 			return
@@ -121,8 +121,8 @@ func (f *Fleet) introduce(b *board.Board) {
 		d.neighbours[here] = n
 	}
 	for _, e := range b.Edges(telemetry.Connects) {
-		hear(e.From, e.To)
-		hear(e.To, e.From)
+		link(e.From, e.To)
+		link(e.To, e.From)
 	}
 }
 

@@ -19,7 +19,7 @@ const fastest = time.Second
 type feed struct {
 	leaves  []leaf
 	last    []value
-	told    []bool // last was sent
+	sent    []bool // last was sent
 	changes bool   // ON_CHANGE
 	sparse  bool   // only what has changed
 	every   time.Duration
@@ -74,7 +74,7 @@ func (s *device) feeds(list *gpb.SubscriptionList) (out []*feed, err error) {
 		if f.leaves, err = s.speaks.leaves(s, list.GetPrefix(), x.GetPath()); err != nil {
 			return nil, err
 		}
-		f.last, f.told = make([]value, len(f.leaves)), make([]bool, len(f.leaves))
+		f.last, f.sent = make([]value, len(f.leaves)), make([]bool, len(f.leaves))
 		out = append(out, f)
 	}
 	if len(out) == 0 {
@@ -94,25 +94,25 @@ type answer struct {
 // all sends everything there is, where that is wanted, and that this was all.
 func (a *answer) all(wanted bool) error {
 	for _, f := range a.feeds {
-		if err := a.tell(f, true, wanted); err != nil {
+		if err := a.update(f, true, wanted); err != nil {
 			return err
 		}
 	}
 	return a.st.Send(&gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}})
 }
 
-// tell reads a subscription's leaves and sends them: everything, or what has
+// update reads a subscription's leaves and sends them: everything, or what has
 // changed. Where it is not to be sent it is remembered.
-func (a *answer) tell(f *feed, everything, send bool) error {
+func (a *answer) update(f *feed, everything, send bool) error {
 	c := cut{enc: a.list.GetEncoding(), target: a.list.GetPrefix().GetTarget(), subtrees: a.subtrees, now: time.Now()}
 	for i := range f.leaves {
 		v, at, ok := f.leaves[i].read()
 		switch {
-		case !ok && f.told[i]:
-			f.told[i] = false
+		case !ok && f.sent[i]:
+			f.sent[i] = false
 			c.remove(&f.leaves[i])
-		case ok && (everything || !f.told[i] || v != f.last[i]):
-			f.last[i], f.told[i] = v, true
+		case ok && (everything || !f.sent[i] || v != f.last[i]):
+			f.last[i], f.sent[i] = v, true
 			c.add(&f.leaves[i], v, at)
 		}
 	}
@@ -175,7 +175,7 @@ func (a *answer) stream() error {
 				if !f.changes {
 					continue
 				}
-				if err := a.tell(f, false, true); err != nil {
+				if err := a.update(f, false, true); err != nil {
 					return err
 				}
 			}
@@ -221,7 +221,7 @@ func (a *answer) dues(now time.Time) error {
 				f.due = now.Add(f.every)
 			}
 		}
-		if err := a.tell(f, everything, true); err != nil {
+		if err := a.update(f, everything, true); err != nil {
 			return err
 		}
 	}

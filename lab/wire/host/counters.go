@@ -223,8 +223,8 @@ func (l *line) pass(now telemetry.Time, speed float64, up bool) {
 // statistics writes what ethtool -S would print.
 func (f *Fleet) statistics(a *adapter) error {
 	speed, _ := f.read(a, "port_speed_bits_per_second")
-	up, told := f.read(a, "port_up")
-	a.line.pass(f.board.Now(), speed.Float(), !told || up.Float() >= 0.5)
+	up, reported := f.read(a, "port_up")
+	a.line.pass(f.board.Now(), speed.Float(), !reported || up.Float() >= 0.5)
 	var b strings.Builder
 	b.WriteString("NIC statistics:\n")
 	for _, s := range a.shows {

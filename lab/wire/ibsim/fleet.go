@@ -178,21 +178,21 @@ func (f *Fleet) replace() {
 func (f *Fleet) Addresses() []string {
 	var out []string
 	for _, r := range f.subnets {
-		env := r.sim.Environment(r.stand())
+		env := r.sim.Environment(r.programNode())
 		out = append(out, fmt.Sprintf("subnet %s IBSIM_SOCKNAME=%s SIM_HOST=%s LD_PRELOAD=%s", r.Name, env["IBSIM_SOCKNAME"], env["SIM_HOST"], env["LD_PRELOAD"]))
 	}
 	return out
 }
 
-// stand is the node that programs stand on: no manager ever does.
-func (r *running) stand() int { return r.adapters[len(r.adapters)-1] }
+// programNode is the node that programs programNode on: no manager ever does.
+func (r *running) programNode() int { return r.adapters[len(r.adapters)-1] }
 
 // Entries lists the entries of "collectors: fabric:" with which the collector
 // reads the subnets.
 func (f *Fleet) Entries() []map[string]any {
 	var out []map[string]any
 	for _, r := range f.subnets {
-		e := map[string]any{"subnet": r.Name, "environment": r.sim.Environment(r.stand()), "directory": r.sim.Dir()}
+		e := map[string]any{"subnet": r.Name, "environment": r.sim.Environment(r.programNode()), "directory": r.sim.Dir()}
 		if r.PortName != "" {
 			e["port_name"] = r.PortName
 		}

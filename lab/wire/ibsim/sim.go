@@ -22,13 +22,13 @@ type Sim struct {
 	tools tools
 	proc  *process
 
-	mu       sync.Mutex // over the console
-	console  io.WriteCloser
-	batches  int           // how many ends of batches were asked for
-	finished int           // how many were said
-	told     chan struct{} // closed and made anew at every end of a batch
-	managers []*Manager
-	started  int // managers so far
+	mu         sync.Mutex // over the console
+	console    io.WriteCloser
+	batches    int           // how many ends of batches were asked for
+	finished   int           // how many were said
+	batchEnded chan struct{} // closed and made anew at every end of a batch
+	managers   []*Manager
+	started    int // managers so far
 }
 
 // startup is how long ibsim may take to read a subnet, and to answer.
@@ -41,7 +41,7 @@ func Start(ctx context.Context, dir string, n *Net) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sim{Net: n, tools: t, told: make(chan struct{})}
+	s := &Sim{Net: n, tools: t, batchEnded: make(chan struct{})}
 	if s.dir, err = os.MkdirTemp(dir, "ibsim-"); err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func (s *Sim) listen(out io.Reader, ready chan struct{}) {
 		case strings.Contains(line, "verbose level is"):
 			s.mu.Lock()
 			s.finished++
-			close(s.told)
-			s.told = make(chan struct{})
+			close(s.batchEnded)
+			s.batchEnded = make(chan struct{})
 			s.mu.Unlock()
 		}
 	}
@@ -129,12 +129,12 @@ func (s *Sim) Console(ctx context.Context, commands ...string) error {
 	defer cancel()
 	for {
 		s.mu.Lock()
-		finished, told := s.finished, s.told
+		finished, batchEnded := s.finished, s.batchEnded
 		s.mu.Unlock()
 		if finished >= mine {
 			return nil
 		}
-		if err := s.proc.wait(ctx, told, "it answered its console"); err != nil {
+		if err := s.proc.wait(ctx, batchEnded, "it answered its console"); err != nil {
 			return fmt.Errorf("subnet %s: %w", s.name, err)
 		}
 	}

@@ -140,12 +140,12 @@ func (f *Fleet) start(j *job, x telemetry.Entity, at telemetry.Time) {
 	labels := map[string]string{"jobset.sigs.k8s.io/jobset-name": j.name, "jobset.sigs.k8s.io/replicatedjob-name": "workers",
 		"jobset.sigs.k8s.io/restart-attempt": strconv.Itoa(j.attempt)}
 	j.job = &batchJob{owner{resource: made(&f.kinds.job, j.name+"-workers-0", at, j.set.head()), labels: labels, pods: len(nodes), gpus: gpus[nodes[0]]}}
-	f.tell("ADDED", j.job)
+	f.notify("ADDED", j.job)
 	for i, node := range nodes {
 		own := maps.Clone(labels)
 		own["batch.kubernetes.io/job-name"], own["batch.kubernetes.io/job-completion-index"], own["kueue.x-k8s.io/queue-name"] = j.job.name, strconv.Itoa(i), queue
 		p := &pod{resource: made(&f.kinds.pod, fmt.Sprintf("%s-%d-%s", j.job.name, i, suffix(j.attempt)), at, j.job.head()), node: node, gpus: gpus[node], phase: "Running", labels: own}
-		f.tell("ADDED", p)
+		f.notify("ADDED", p)
 		j.pods = append(j.pods, p)
 	}
 }
@@ -156,15 +156,15 @@ func (f *Fleet) admit(j *job, at telemetry.Time, pods, gpus int) {
 	if j.set != nil {
 		again := *j.set
 		again.restarts, again.conditions = j.attempt, nil
-		f.tell("MODIFIED", &again)
+		f.notify("MODIFIED", &again)
 		j.set = &again
 		return
 	}
 	j.set = &jobSet{owner: owner{resource: made(&f.kinds.jobSet, j.name, at, nil), labels: map[string]string{"kueue.x-k8s.io/queue-name": queue}, pods: pods, gpus: gpus}, restarts: j.attempt}
-	f.tell("ADDED", j.set)
+	f.notify("ADDED", j.set)
 	j.workload = &workload{resource: made(&f.kinds.workload, "jobset-"+j.name+"-"+suffix(0), at, j.set.head()), pods: pods,
 		conditions: []any{condition("QuotaReserved", "QuotaReserved", "Quota reserved in ClusterQueue all", at), condition("Admitted", "Admitted", "The workload is admitted", at)}}
-	f.tell("ADDED", j.workload)
+	f.notify("ADDED", j.workload)
 }
 
 // end lets every pod of a job end.
@@ -172,7 +172,7 @@ func (f *Fleet) end(j *job, at telemetry.Time, phase string, code int, why strin
 	for i, p := range j.pods {
 		over := *p
 		over.phase, over.ended, over.code, over.why = phase, at, code, why
-		f.tell("MODIFIED", &over)
+		f.notify("MODIFIED", &over)
 		j.pods[i] = &over
 	}
 }
@@ -184,7 +184,7 @@ func (f *Fleet) concludeJob(j *job, how object) {
 	}
 	over := *j.job
 	over.conditions = []any{how}
-	f.tell("MODIFIED", &over)
+	f.notify("MODIFIED", &over)
 	j.job = &over
 }
 
@@ -196,8 +196,8 @@ func (f *Fleet) conclude(j *job, at telemetry.Time) {
 	set, w := *j.set, *j.workload
 	set.conditions = []any{condition("Completed", "AllJobsCompleted", "jobset completed successfully", at)}
 	w.conditions = append(slices.Clone(w.conditions), condition("Finished", "Succeeded", "jobset completed successfully", at))
-	f.tell("MODIFIED", &set)
-	f.tell("MODIFIED", &w)
+	f.notify("MODIFIED", &set)
+	f.notify("MODIFIED", &w)
 	j.set, j.workload = &set, &w
 }
 
@@ -205,12 +205,12 @@ func (f *Fleet) conclude(j *job, at telemetry.Time) {
 func (f *Fleet) remove(j *job) {
 	for _, p := range j.pods {
 		gone := *p
-		f.tell("DELETED", &gone)
+		f.notify("DELETED", &gone)
 	}
 	j.pods = nil
 	if j.job != nil {
 		gone := *j.job
-		f.tell("DELETED", &gone)
+		f.notify("DELETED", &gone)
 		j.job = nil
 	}
 }

@@ -73,7 +73,7 @@ func TestAJobsLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := collectorstest.Hear(t, col)
+	e := collectorstest.Record(t, col)
 	heard := func(want ...string) {
 		t.Helper()
 		e.Until(strings.Join(want, ", "), func() bool {

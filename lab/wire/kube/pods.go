@@ -29,7 +29,7 @@ func (f *Fleet) agents() {
 	for _, n := range f.board.Entities(telemetry.Node) {
 		r := made(&f.kinds.pod, "dcgm-exporter-"+n.Name, max(1, f.board.Now()), nil)
 		r.namespace = "monitoring"
-		f.tell("ADDED", &pod{resource: r, node: n.Name, phase: "Running", labels: map[string]string{"app.kubernetes.io/name": "dcgm-exporter"}})
+		f.notify("ADDED", &pod{resource: r, node: n.Name, phase: "Running", labels: map[string]string{"app.kubernetes.io/name": "dcgm-exporter"}})
 	}
 }
 

@@ -72,8 +72,8 @@ func newKinds() *kinds {
 
 func (k *kinds) all() []*kind { return []*kind{&k.pod, &k.job, &k.jobSet, &k.workload} }
 
-// tell notes a change and wakes those who watch. mu is held.
-func (f *Fleet) tell(what string, x item) {
+// notify notes a change and wakes those who watch. mu is held.
+func (f *Fleet) notify(what string, x item) {
 	f.version++
 	h := x.head()
 	h.version = f.version

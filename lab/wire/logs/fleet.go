@@ -123,7 +123,7 @@ func (f *Fleet) write() error {
 			errs = append(errs, h.log(e))
 		}
 		if s := f.senders[owner(e.Entity)]; s != nil {
-			if text := s.say(e); text != "" {
+			if text := s.format(e); text != "" {
 				_, _ = f.out.WriteTo([]byte(text), f.to) // nobody may be there to hear it
 			}
 		}

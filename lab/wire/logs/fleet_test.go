@@ -247,10 +247,10 @@ func TestTexts(t *testing.T) {
 	var out bytes.Buffer
 	for _, w := range []words{sonic, eos, nvos} {
 		s := &sender{name: "leaf1", words: w, ports: map[string]string{"eth2": "Ethernet4"}}
-		out.WriteString(s.say(e) + "\n")
+		out.WriteString(s.format(e) + "\n")
 		other := *e
 		other.Name = telemetry.EventXID
-		if got := s.say(&other); got != "" {
+		if got := s.format(&other); got != "" {
 			t.Errorf("a switch says %q of a GPU", got)
 		}
 	}

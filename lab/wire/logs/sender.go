@@ -62,8 +62,8 @@ func trailing(s string) int {
 	return n
 }
 
-// say words an event; "" where such a switch says nothing of it.
-func (s *sender) say(e *telemetry.Event) string { return s.words(s, e) }
+// format words an event; "" where such a switch says nothing of it.
+func (s *sender) format(e *telemetry.Event) string { return s.words(s, e) }
 
 // state is what an event says of a port's link; "" nothing.
 func (s *sender) state(e *telemetry.Event) (port, now, before string) {

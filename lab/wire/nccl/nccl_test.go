@@ -150,7 +150,7 @@ func TestTheCollectorReadsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := collectorstest.Hear(t, col)
+		e := collectorstest.Record(t, col)
 		e.Until("a sweep", func() bool { return len(e.Sweeps) > 0 })
 		e.Mu.Lock()
 		if e.Err() != nil || len(e.Dropped) > 0 || len(e.Events) > 0 {

@@ -131,8 +131,8 @@ type missing struct {
 // The times after which a process that says nothing is held for unresponsive,
 // and for dead (NCCL's user guide, RAS).
 const (
-	silent = 5 * time.Second
-	dead   = 60 * time.Second
+	staleAfter = 5 * time.Second
+	dead       = 60 * time.Second
 )
 
 // roll is who of a job answers and who does not: a process is gone with its
@@ -144,10 +144,10 @@ func (f *Fleet) roll(j *job) (here []present, gone []missing) {
 		r := &j.ranks[i]
 		p := place{r.number, r.host, 100000 + r.number, r.device, r.device}
 		n, running := f.board.Read(r.entity, begun)
-		if !running || now.Sub(n.At) > silent {
+		if !running || now.Sub(n.At) > staleAfter {
 			continue // the job does not run
 		}
-		if away := now.Sub(f.seen(r)); away > silent {
+		if away := now.Sub(f.seen(r)); away > staleAfter {
 			m := missing{place: p}
 			m.Status.Unresponsive, m.Status.Dead = true, away > dead
 			gone = append(gone, m)

@@ -144,7 +144,7 @@ func (f *Fleet) watch(ctx context.Context) {
 		events, next = f.board.Events(next)
 		for i := range events {
 			for _, s := range f.services {
-				s.tell(&events[i])
+				s.publish(&events[i])
 			}
 		}
 	}

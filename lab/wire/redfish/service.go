@@ -335,31 +335,31 @@ func (s *service) serveStream(w http.ResponseWriter, req *http.Request) {
 		s.refuse(w, http.StatusInternalServerError, "Base.1.18.InternalError")
 		return
 	}
-	heard := make(chan []byte, 64)
+	messages := make(chan []byte, 64)
 	s.mu.Lock()
-	s.streams[heard] = true
+	s.streams[messages] = true
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		delete(s.streams, heard)
+		delete(s.streams, messages)
 		s.mu.Unlock()
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	flusher.Flush()
-	s.send(req.Context(), heard, func(b []byte) bool {
+	s.send(req.Context(), messages, func(b []byte) bool {
 		_, err := w.Write(b)
 		flusher.Flush()
 		return err == nil
 	})
 }
 
-func (s *service) send(ctx context.Context, heard chan []byte, write func([]byte) bool) {
+func (s *service) send(ctx context.Context, messages chan []byte, write func([]byte) bool) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case b, ok := <-heard:
+		case b, ok := <-messages:
 			if !ok || !write(b) {
 				return
 			}
@@ -381,9 +381,9 @@ func (f *Fleet) HangUp(e telemetry.Entity) {
 	}
 }
 
-// tell notes what happened, if it concerns this service, in its log and on its
+// publish notes what happened, if it concerns this service, in its log and on its
 // event stream.
-func (s *service) tell(e *telemetry.Event) {
+func (s *service) publish(e *telemetry.Event) {
 	origin, args, ok := s.device.about(e)
 	if !ok {
 		return

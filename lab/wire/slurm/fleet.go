@@ -39,15 +39,15 @@ type Fleet struct {
 	listen net.Listener
 	signer *signer
 
-	mu   sync.Mutex
-	jobs map[telemetry.Entity]*job
-	held map[telemetry.Entity]held // nodes kept back
-	next int                       // of events
-	last int64                     // number given last
+	mu          sync.Mutex
+	jobs        map[telemetry.Entity]*job
+	unavailable map[telemetry.Entity]unavailability // nodes kept back
+	next        int                                 // of events
+	last        int64                               // number given last
 }
 
-// held is why a node is kept back, and since when.
-type held struct {
+// unavailability is why a node is kept back, and since when.
+type unavailability struct {
 	since  telemetry.Time
 	reason string
 }
@@ -82,7 +82,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
-	f := &Fleet{board: b, cfg: c, signer: s, jobs: map[telemetry.Entity]*job{}, held: map[telemetry.Entity]held{}, last: 1000}
+	f := &Fleet{board: b, cfg: c, signer: s, jobs: map[telemetry.Entity]*job{}, unavailable: map[telemetry.Entity]unavailability{}, last: 1000}
 	if err := os.WriteFile(f.tokenFile(), []byte("SLURM_JWT="+token+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("slurm: %w", err)
 	}
@@ -149,9 +149,9 @@ func (f *Fleet) began() telemetry.Time { return max(1, f.board.Now()) }
 func (f *Fleet) happened(e *telemetry.Event) {
 	switch e.Name {
 	case telemetry.EventMaintenanceStarted:
-		f.held[e.Entity] = held{e.At, e.Text}
+		f.unavailable[e.Entity] = unavailability{e.At, e.Text}
 	case telemetry.EventMaintenanceEnded:
-		delete(f.held, e.Entity)
+		delete(f.unavailable, e.Entity)
 	}
 	j := f.jobs[e.Entity]
 	if j == nil {

@@ -129,7 +129,7 @@ func (f *Fleet) listNodes(w writer) map[string]any {
 	nodes := []any{}
 	for _, x := range f.board.Entities(telemetry.Node) {
 		one := map[string]any{"name": x.Name, "hostname": x.Name, "address": x.Name, "state": []string{"ALLOCATED"}, "reason": "", "reason_changed_at": w.time(0), "gres": "gpu:h100:8"}
-		if h, ok := f.held[x]; ok {
+		if h, ok := f.unavailable[x]; ok {
 			one["state"], one["reason"], one["reason_changed_at"] = []string{"IDLE", "DRAIN"}, h.reason, w.time(h.since)
 		}
 		nodes = append(nodes, one)

@@ -33,10 +33,10 @@ func (f *Fleet) model(ctx context.Context, j telemetry.Entity, at telemetry.Time
 	if f.models[j] {
 		return
 	}
-	mfu, told := f.board.Read(j, "job_mfu_ratio")
+	mfu, reported := f.board.Read(j, "job_mfu_ratio")
 	tokens, counted := f.board.Read(j, "job_tokens_per_second")
 	gpus := len(f.ranks(j))
-	if !told || !counted || mfu.Gap || tokens.Gap || gpus == 0 || !(mfu.Float() > 0) || !(tokens.Float() > 0) {
+	if !reported || !counted || mfu.Gap || tokens.Gap || gpus == 0 || !(mfu.Float() > 0) || !(tokens.Float() > 0) {
 		return
 	}
 	f.models[j] = true

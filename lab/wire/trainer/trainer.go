@@ -33,14 +33,14 @@ type Fleet struct {
 	url       string
 	client    http.Client
 	scheduled bool
-	told      map[telemetry.Entity]telemetry.Time // of each job and rank, the step told last
+	reported  map[telemetry.Entity]telemetry.Time // of each job and rank, the step reported last
 	models    map[telemetry.Entity]bool           // jobs whose model was told
 	refused   atomic.Uint64
 }
 
 // New returns the trainers of a site.
 func New(b *board.Board, c Config) *Fleet {
-	return &Fleet{board: b, url: strings.TrimSuffix(c.URL, "/"), scheduled: c.Scheduled, client: http.Client{Timeout: 2 * time.Second}, told: map[telemetry.Entity]telemetry.Time{},
+	return &Fleet{board: b, url: strings.TrimSuffix(c.URL, "/"), scheduled: c.Scheduled, client: http.Client{Timeout: 2 * time.Second}, reported: map[telemetry.Entity]telemetry.Time{},
 		models: map[telemetry.Entity]bool{}}
 }
 
@@ -125,10 +125,10 @@ func (f *Fleet) ranks(j telemetry.Entity) []telemetry.Entity {
 // fresh returns a reading that was not reported yet.
 func (f *Fleet) fresh(x telemetry.Entity, m telemetry.MetricName) (board.Reading, bool) {
 	r, ok := f.board.Read(x, m)
-	if !ok || r.Gap || r.At <= f.told[x] {
+	if !ok || r.Gap || r.At <= f.reported[x] {
 		return r, false
 	}
-	f.told[x] = r.At
+	f.reported[x] = r.At
 	return r, true
 }
 

@@ -26,7 +26,7 @@ func TestReportsAreTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := receive.New(receive.Config{})
-	h := collectorstest.Hear(t, r)
+	h := collectorstest.Record(t, r)
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/v1/jobs/{job}/steps", r.Steps)

@@ -125,19 +125,19 @@ func (a *Alertmanager) Notify(ctx context.Context, m *notify.Message) notify.Ans
 	if m.Type == notify.TypeNoted {
 		return notify.Answer{Verdict: notify.Taken} // an alert has no place for it
 	}
-	told, err := m.Read()
+	content, err := m.Read()
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
 	now := a.client.Now()
-	next, err := a.alerts(told, now)
+	next, err := a.alerts(content, now)
 	if err != nil {
 		return notify.Answer{Verdict: notify.Refused, Reason: err.Error()}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var batch []alert
-	for _, before := range a.known[told.Data.ID] {
+	for _, before := range a.known[content.Data.ID] {
 		if !slices.ContainsFunc(next, func(x alert) bool { return maps.Equal(x.Labels, before.Labels) }) {
 			before.EndsAt = now
 			batch = append(batch, before)
@@ -152,12 +152,12 @@ func (a *Alertmanager) Notify(ctx context.Context, m *notify.Message) notify.Ans
 		clear(a.ended)
 		clear(a.known)
 	}
-	if told.Resolved() {
-		delete(a.known, told.Data.ID)
-		a.ended[told.Data.ID] = told.Data.Revision
+	if content.Resolved() {
+		delete(a.known, content.Data.ID)
+		a.ended[content.Data.ID] = content.Data.Revision
 	} else {
-		a.known[told.Data.ID] = next
-		delete(a.ended, told.Data.ID)
+		a.known[content.Data.ID] = next
+		delete(a.ended, content.Data.ID)
 	}
 	return answer
 }
@@ -172,14 +172,14 @@ func (a *Alertmanager) Remind(ctx context.Context, open []*notify.Message) notif
 	now := a.client.Now()
 	var batch []alert
 	for _, m := range open {
-		told, err := m.Read()
+		content, err := m.Read()
 		if err != nil {
 			continue // it was told once, and then it could be read
 		}
-		if r, over := a.ended[told.Data.ID]; over && r >= told.Data.Revision {
+		if r, over := a.ended[content.Data.ID]; over && r >= content.Data.Revision {
 			continue
 		}
-		if next, err := a.alerts(told, now); err == nil {
+		if next, err := a.alerts(content, now); err == nil {
 			batch = append(batch, next...)
 		}
 	}

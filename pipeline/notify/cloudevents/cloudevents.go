@@ -77,13 +77,13 @@ type attributes struct {
 
 // request is an event as it travels. Its data is the webhook's body as it is.
 func (c Config) request(m *notify.Message) (post.Request, error) {
-	told, err := m.Read()
+	content, err := m.Read()
 	if err != nil {
 		return post.Request{}, err
 	}
-	a := attributes{SpecVersion: "1.0", ID: m.ID, Source: cmp.Or(c.Source, "urn:quintet:"+url.PathEscape(cmp.Or(told.Data.Site, "site"))), Type: typePrefix + m.Type, Subject: told.Data.ID,
-		DataContentType: "application/json", Severity: told.Data.Severity, Data: m.Body}
-	if at := text.Time(told); at != 0 {
+	a := attributes{SpecVersion: "1.0", ID: m.ID, Source: cmp.Or(c.Source, "urn:quintet:"+url.PathEscape(cmp.Or(content.Data.Site, "site"))), Type: typePrefix + m.Type, Subject: content.Data.ID,
+		DataContentType: "application/json", Severity: content.Data.Severity, Data: m.Body}
+	if at := text.Time(content); at != 0 {
 		a.Time = at.String()
 	}
 	r := post.Request{URL: c.URL, Header: map[string]string{}}

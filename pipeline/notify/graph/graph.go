@@ -19,12 +19,12 @@ type Asker interface {
 
 // Bounds of lookups and of the cache.
 const (
-	maxAbove  = 64 // entities above one
-	maxDepth  = 8
-	maxKept   = 4096
-	fresh     = time.Minute
-	maintains = 10 * time.Second // between questions for what is under maintenance
-	patience  = 3 * time.Second  // with one question
+	maxAbove     = 64 // entities above one
+	maxDepth     = 8
+	maxKept      = 4096
+	fresh        = time.Minute
+	maintains    = 10 * time.Second // between questions for what is under maintenance
+	queryTimeout = 3 * time.Second  // with one question
 )
 
 // Step is how one entity is above another.
@@ -251,7 +251,7 @@ func (g *Graph) around(ctx context.Context, e telemetry.Entity) ([]edge, error) 
 }
 
 func (g *Graph) ask(ctx context.Context, what string, req []byte, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	b, err := g.asker.Ask(ctx, what, req)
 	if err == nil {

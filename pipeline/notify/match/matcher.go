@@ -93,11 +93,11 @@ func (m Matcher) Matches(f Facts) bool {
 	if len(values) == 0 {
 		values = []string{""}
 	}
-	return slices.ContainsFunc(values, m.holds) == (m.Op == Equal || m.Op == Regex)
+	return slices.ContainsFunc(values, m.matchesValue) == (m.Op == Equal || m.Op == Regex)
 }
 
-// holds reports whether one value is meant, whatever follows from that.
-func (m Matcher) holds(value string) bool {
+// matchesValue reports whether one value is meant, whatever follows from that.
+func (m Matcher) matchesValue(value string) bool {
 	if m.pattern != nil {
 		return m.pattern.MatchString(value)
 	}

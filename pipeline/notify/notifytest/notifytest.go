@@ -59,15 +59,15 @@ type Far struct {
 	Anonymous bool
 }
 
-// patience bounds the waits of a test.
-const patience = 20 * time.Second
+// waitTimeout bounds the waits of a test.
+const waitTimeout = 20 * time.Second
 
 // wanted is the required outcome of each way.
 var wanted = [...]struct {
-	way     Way
-	verdict notify.Verdict
-	heard   bool
-	after   time.Duration
+	way      Way
+	verdict  notify.Verdict
+	received bool
+	after    time.Duration
 }{
 	{Accepts, notify.Taken, true, 0},
 	{Refuses, notify.Refused, true, 0},
@@ -87,7 +87,7 @@ func Test(t *testing.T, open func(t *testing.T) Far) {
 			if !far.Behave(w.way) {
 				t.Skip("this kind of receiver does not do that")
 			}
-			limit := patience
+			limit := waitTimeout
 			if w.way == Hangs {
 				limit = 200 * time.Millisecond
 			}
@@ -98,7 +98,7 @@ func Test(t *testing.T, open func(t *testing.T) Far) {
 			if (a.Reason == "") != (a.Verdict == notify.Taken) || strings.ContainsAny(a.Reason, "\r\n") {
 				t.Errorf("reason %q of %v: want one line where it was not taken", a.Reason, a.Verdict)
 			}
-			if got := len(far.Received()); (got == 1) != w.heard {
+			if got := len(far.Received()); (got == 1) != w.received {
 				t.Errorf("the receiver got %d messages", got)
 			}
 		})
@@ -110,7 +110,7 @@ func Test(t *testing.T, open func(t *testing.T) Far) {
 	t.Run("fingerprint", func(t *testing.T) {
 		a, b := open(t), open(t)
 		before := a.Notifier.Fingerprint()
-		once(t, a, patience, message("inc-1.1.far", 1))
+		once(t, a, waitTimeout, message("inc-1.1.far", 1))
 		if after := a.Notifier.Fingerprint(); before == "" || after != before {
 			t.Errorf("fingerprint %q, then %q: want one that stays", before, after)
 		}
@@ -136,7 +136,7 @@ func once(t *testing.T, far Far, limit time.Duration, m *notify.Message) notify.
 	select {
 	case a := <-done:
 		return a
-	case <-time.After(limit + patience):
+	case <-time.After(limit + waitTimeout):
 		t.Fatal("it does not end with its context")
 		return notify.Answer{}
 	}
@@ -144,10 +144,10 @@ func once(t *testing.T, far Far, limit time.Duration, m *notify.Message) notify.
 
 func testSame(t *testing.T, far Far) {
 	far.Behave(Refuses)
-	once(t, far, patience, message("inc-1.3.far", 1))
+	once(t, far, waitTimeout, message("inc-1.3.far", 1))
 	far.Behave(Accepts)
-	once(t, far, patience, message("inc-1.3.far", 2))
-	once(t, far, patience, message("inc-1.4.far", 1))
+	once(t, far, waitTimeout, message("inc-1.3.far", 2))
+	once(t, far, waitTimeout, message("inc-1.4.far", 1))
 	h := far.Received()
 	if len(h) != 3 {
 		t.Fatalf("%d messages received, want 3", len(h))
@@ -163,7 +163,7 @@ func testSame(t *testing.T, far Far) {
 func testUntouched(t *testing.T, far Far) {
 	far.Behave(Accepts)
 	m, same := message("inc-1.1.far", 1), message("inc-1.1.far", 1)
-	once(t, far, patience, m)
+	once(t, far, waitTimeout, m)
 	if m.ID != same.ID || m.Type != same.Type || m.Attempt != same.Attempt || !bytes.Equal(m.Body, same.Body) {
 		t.Errorf("the message is another one now: %+v", m)
 	}
@@ -203,7 +203,7 @@ func testEnds(t *testing.T, far Far) {
 		if a.Verdict == notify.Taken && len(far.Received()) == 0 {
 			t.Error("accepted, and nothing was received")
 		}
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Error("it goes on although its context is done")
 	}
 }

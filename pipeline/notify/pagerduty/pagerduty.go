@@ -100,11 +100,11 @@ func body(m *notify.Message, t *text.Text, key string) ([]byte, error) {
 	if m.Type == notify.TypeNoted {
 		return acknowledged(m, key)
 	}
-	told, err := m.Read()
+	content, err := m.Read()
 	if err != nil {
 		return nil, err
 	}
-	v := t.View(told)
+	v := t.View(content)
 	title, prose, err := t.Render(v)
 	if err != nil {
 		return nil, err
@@ -113,14 +113,14 @@ func body(m *notify.Message, t *text.Text, key string) ([]byte, error) {
 	if v.Link != "" {
 		e.Links = []link{{v.Link, "In Quintet"}}
 	}
-	if told.Resolved() {
+	if content.Resolved() {
 		e.Action = "resolve"
 	}
-	e.Payload = &payload{Summary: text.Cut(maxSummary, cmp.Or(title, v.ID)), Source: cmp.Or(v.Root, v.Site, "quintet"), Severity: severity(v.Severity), Timestamp: text.Time(told).String(),
+	e.Payload = &payload{Summary: text.Cut(maxSummary, cmp.Or(title, v.ID)), Source: cmp.Or(v.Root, v.Site, "quintet"), Severity: severity(v.Severity), Timestamp: text.Time(content).String(),
 		Component: v.Root, Group: v.Site, Class: v.Signature,
-		Details: details{Event: m.ID, Text: text.Cut(maxDetails, prose), Notice: v.Notice, Root: &told.Data.Root, Jobs: v.Jobs, Actions: v.Actions, Incident: &told.Data}}
-	if len(told.Data.Impact.Jobs) > 0 {
-		e.Payload.Details.Impact = &told.Data.Impact.Jobs[0]
+		Details: details{Event: m.ID, Text: text.Cut(maxDetails, prose), Notice: v.Notice, Root: &content.Data.Root, Jobs: v.Jobs, Actions: v.Actions, Incident: &content.Data}}
+	if len(content.Data.Impact.Jobs) > 0 {
+		e.Payload.Details.Impact = &content.Data.Impact.Jobs[0]
 	}
 	b, err := post.JSON(&e)
 	if len(b) > maxEvent { // a chain of thousands: what is cut stands on the page

@@ -27,15 +27,15 @@ type lease struct {
 	by    string
 	alone bool // no other process runs: an earlier one's lease need not be waited out
 
-	held    uint64    // the key's revision while we hold it, 0 while we do not
-	renewed time.Time // when we wrote it
-	seen    uint64    // the revision of somebody else's that was seen
-	since   time.Time // and when it was seen first
+	revision uint64    // the key's revision while we hold it, 0 while we do not
+	renewed  time.Time // when we wrote it
+	seen     uint64    // the revision of somebody else's that was seen
+	since    time.Time // and when it was seen first
 }
 
 // mine reports whether this process holds the lease at now, and takes or renews it.
 func (l *lease) mine(ctx context.Context, now time.Time) (bool, error) {
-	if l.held != 0 && now.Sub(l.renewed) < renewEvery {
+	if l.revision != 0 && now.Sub(l.renewed) < renewEvery {
 		return true, nil
 	}
 	value, err := json.Marshal(map[string]string{"by": l.by})
@@ -45,11 +45,11 @@ func (l *lease) mine(ctx context.Context, now time.Time) (bool, error) {
 	at, err := l.write(ctx, value, now)
 	switch {
 	case err == nil && at != 0:
-		l.held, l.renewed = at, now
+		l.revision, l.renewed = at, now
 	case err == nil, now.Sub(l.renewed) > leaseFor/2: // others may soon take it over
-		l.held = 0
+		l.revision = 0
 	}
-	return l.held != 0, err
+	return l.revision != 0, err
 }
 
 // write writes the key if this process may write it, and returns its revision; else
@@ -61,8 +61,8 @@ func (l *lease) write(ctx context.Context, value []byte, now time.Time) (uint64,
 		return settled(l.kv.Create(ctx, leaseKey, value))
 	case err != nil:
 		return 0, err
-	case e.Revision() == l.held:
-		return settled(l.kv.Update(ctx, leaseKey, value, l.held))
+	case e.Revision() == l.revision:
+		return settled(l.kv.Update(ctx, leaseKey, value, l.revision))
 	}
 	if l.seen != e.Revision() {
 		l.seen, l.since = e.Revision(), now
@@ -83,8 +83,8 @@ func settled(at uint64, err error) (uint64, error) {
 
 // give gives the lease back, so that another process need not wait it out.
 func (l *lease) give(ctx context.Context) error {
-	if l.held == 0 {
+	if l.revision == 0 {
 		return nil
 	}
-	return l.kv.Delete(ctx, leaseKey, jetstream.LastRevision(l.held))
+	return l.kv.Delete(ctx, leaseKey, jetstream.LastRevision(l.revision))
 }

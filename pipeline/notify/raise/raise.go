@@ -24,7 +24,7 @@ import (
 // Stream is where revisions of alerts go; bus.Revisions is one.
 type Stream interface {
 	notify.Stream
-	Publish(ctx context.Context, id string, revision int, data []byte) (o bus.Outcome, held []byte, err error)
+	Publish(ctx context.Context, id string, revision int, data []byte) (o bus.Outcome, stored []byte, err error)
 }
 
 // Buckets has the bucket of deliveries.
@@ -60,9 +60,9 @@ const (
 	// alerts to another one, by not renewing its lease.
 	stalled = 2 * time.Minute
 
-	maxActive = 50_000  // alerts that fire
-	maxGroups = 100_000 // that are remembered
-	patience  = 10 * time.Second
+	maxActive      = 50_000  // alerts that fire
+	maxGroups      = 100_000 // that are remembered
+	requestTimeout = 10 * time.Second
 )
 
 // group is alerts of one rule at one place, as they were raised last.
@@ -165,7 +165,7 @@ func (r *Raiser) Retire(ctx context.Context) error {
 	began := r.c.Now()
 	return r.run(ctx, func(ctx context.Context) (bool, error) {
 		err := r.look(ctx)
-		return err == nil && (r.lease.held != 0 || r.c.Now().Sub(began) > 2*leaseFor), err
+		return err == nil && (r.lease.revision != 0 || r.c.Now().Sub(began) > 2*leaseFor), err
 	})
 }
 
@@ -196,7 +196,7 @@ func (r *Raiser) run(outer context.Context, look func(context.Context) (done boo
 	case <-read:
 	}
 	defer func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
 		if err := r.lease.give(last); err != nil {
 			r.c.Logger.Debug("who raises alerts is not given back", "error", err)
@@ -282,7 +282,7 @@ func (r *Raiser) learn(b *body, v bus.Revision) {
 
 // look publishes what has changed, if this process holds the lease.
 func (r *Raiser) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	now := r.c.Now()
 	if !r.evaluates(now) {
@@ -317,7 +317,7 @@ func (r *Raiser) publish(ctx context.Context, b *body) error {
 	if v.Data, err = json.Marshal(b); err != nil {
 		return fmt.Errorf("alert %s: %w", v.ID, err)
 	}
-	o, held, err := r.c.Stream.Publish(ctx, v.ID, v.Number, v.Data)
+	o, stored, err := r.c.Stream.Publish(ctx, v.ID, v.Number, v.Data)
 	if err != nil {
 		return err
 	}
@@ -325,8 +325,8 @@ func (r *Raiser) publish(ctx context.Context, b *body) error {
 	case bus.Stored:
 		r.count.raised.Inc()
 	case bus.Differs: // somebody who had the lease before us was faster
-		b, v.Data = &body{}, held
-		if err := json.Unmarshal(held, b); err != nil {
+		b, v.Data = &body{}, stored
+		if err := json.Unmarshal(stored, b); err != nil {
 			return fmt.Errorf("alert %s, revision %d, as stored: %w", v.ID, v.Number, err)
 		}
 	}
@@ -364,8 +364,8 @@ func (r *Raiser) changes(now time.Time) (out []*body, err error) {
 			out = append(out, b)
 		}
 	}
-	for k, heard := range r.received { // what is of no use any more
-		if fire[k] == nil && now.Sub(heard) > orphaned {
+	for k, received := range r.received { // what is of no use any more
+		if fire[k] == nil && now.Sub(received) > orphaned {
 			delete(r.received, k)
 		}
 	}
@@ -387,8 +387,8 @@ func (r *Raiser) change(key string, members []*Alert, now time.Time) (*body, err
 	g, at := r.groups[key], telemetry.Time(now.UnixNano())
 	switch {
 	case len(members) == 0: // it is open, and nothing fires
-		_, heard := r.received[key]
-		if known := heard || r.retires || key == r.notEvaluated; !known && now.Sub(r.evaluated) < orphaned {
+		_, received := r.received[key]
+		if known := received || r.retires || key == r.notEvaluated; !known && now.Sub(r.evaluated) < orphaned {
 			return nil, nil
 		}
 		how := ceased

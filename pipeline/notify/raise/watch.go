@@ -59,23 +59,23 @@ func (w *Watch) Run(ctx context.Context) error {
 }
 
 func (w *Watch) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	now := w.r.c.Now()
 	w.r.mu.Lock()
 	w.r.forget(now)
 	w.r.mu.Unlock()
-	var held uint64
+	var revision uint64
 	switch e, err := w.r.lease.kv.Get(ctx, leaseKey); {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 	case err != nil:
 		w.since = time.Time{} // who cannot be heard may not be heard either
 		return err
 	default:
-		held = e.Revision()
+		revision = e.Revision()
 	}
-	if held != w.seen || w.since.IsZero() {
-		w.seen, w.since = held, now
+	if revision != w.seen || w.since.IsZero() {
+		w.seen, w.since = revision, now
 	}
 	if now.Sub(w.since) < forsaken {
 		return nil

@@ -22,9 +22,9 @@ import (
 
 // Bounds of a book.
 const (
-	maxSilences = 1000
-	keepExpired = 30 * 24 * time.Hour
-	patience    = 5 * time.Second // with the bucket, to forget one
+	maxSilences    = 1000
+	keepExpired    = 30 * 24 * time.Hour
+	requestTimeout = 5 * time.Second // with the bucket, to forget one
 )
 
 // The errors of changes.
@@ -54,11 +54,11 @@ func NewBook(b bus.Buckets, log *slog.Logger) *Book {
 
 // Run follows the bucket until ctx is done.
 func (b *Book) Run(ctx context.Context) {
-	b.bucket.Run(ctx, func() { b.tell(func() { b.read = true }) }, b.hear)
+	b.bucket.Run(ctx, func() { b.update(func() { b.read = true }) }, b.handleEntry)
 }
 
-// tell applies a change and wakes those who wait for one.
-func (b *Book) tell(change func()) {
+// update applies a change and wakes those who wait for one.
+func (b *Book) update(change func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change()
@@ -66,10 +66,10 @@ func (b *Book) tell(change func()) {
 	b.changed = make(chan struct{})
 }
 
-// hear processes an entry of the bucket.
-func (b *Book) hear(e jetstream.KeyValueEntry) {
+// handleEntry processes an entry of the bucket.
+func (b *Book) handleEntry(e jetstream.KeyValueEntry) {
 	if e.Operation() != jetstream.KeyValuePut {
-		b.tell(func() { delete(b.byID, e.Key()) })
+		b.update(func() { delete(b.byID, e.Key()) })
 		return
 	}
 	s, err := parse(e.Value())
@@ -77,7 +77,7 @@ func (b *Book) hear(e jetstream.KeyValueEntry) {
 		b.log.Warn("a silence that cannot be read", "key", e.Key(), "error", err)
 		return
 	}
-	b.tell(func() {
+	b.update(func() {
 		if _, known := b.byID[s.ID]; known || len(b.byID) < 2*maxSilences {
 			b.byID[s.ID] = s
 		}
@@ -215,7 +215,7 @@ func (b *Book) sweep(ctx context.Context, kv jetstream.KeyValue, now telemetry.T
 			left++
 			continue
 		}
-		once, cancel := context.WithTimeout(ctx, patience)
+		once, cancel := context.WithTimeout(ctx, requestTimeout)
 		if err := kv.Delete(once, s.ID); err != nil {
 			b.log.Debug("an expired silence is kept", "id", s.ID, "error", err)
 		}

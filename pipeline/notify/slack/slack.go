@@ -54,11 +54,11 @@ func body(m *notify.Message, t *text.Text) ([]byte, error) {
 	if m.Type == notify.TypeNoted {
 		return noted(m)
 	}
-	told, err := m.Read()
+	content, err := m.Read()
 	if err != nil {
 		return nil, err
 	}
-	v := t.View(told)
+	v := t.View(content)
 	title, prose, err := t.Render(v)
 	if err != nil {
 		return nil, err

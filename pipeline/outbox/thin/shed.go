@@ -97,17 +97,17 @@ func (t *thinner) account(i int32) error {
 }
 
 // contents counts the contents of a frame; nothing if its schema is not known.
-func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (held Removal) {
+func (m *merger) contents(s *telemetry.Schema, b telemetry.EncodedFrame) (removed Removal) {
 	if s == nil || m.decoder.Decode(b, s, &m.frame) != nil {
-		return held
+		return removed
 	}
 	if m.frame.States == nil {
-		held.Samples = uint64(len(m.frame.Words))
+		removed.Samples = uint64(len(m.frame.Words))
 	}
 	for _, state := range m.frame.States {
-		held.count(state)
+		removed.count(state)
 	}
-	return held
+	return removed
 }
 
 // Count returns what is lost with a record; schemas finds the record of a frame's

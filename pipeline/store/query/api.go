@@ -23,10 +23,10 @@ const Prefix = "/prometheus/api/v1"
 // What a question may cost. A range of 1,024 GPUs over an hour at 15 s is a
 // quarter of a million samples.
 const (
-	patience   = 30 * time.Second
-	maxSamples = 20_000_000
-	concurrent = 8
-	lookback   = 5 * time.Minute
+	queryTimeout = 30 * time.Second
+	maxSamples   = 20_000_000
+	concurrent   = 8
+	lookback     = 5 * time.Minute
 )
 
 // Config sets an API.
@@ -59,7 +59,7 @@ type API struct {
 func New(ctx context.Context, c Config) *API {
 	a := &API{cfg: c, asking: make(chan struct{}, concurrent)}
 	p := parser.NewParser(parser.Options{})
-	a.engine = promql.NewEngine(promql.EngineOpts{Logger: c.Logger, Reg: c.Registry, MaxSamples: maxSamples, Timeout: patience, LookbackDelta: lookback,
+	a.engine = promql.NewEngine(promql.EngineOpts{Logger: c.Logger, Reg: c.Registry, MaxSamples: maxSamples, Timeout: queryTimeout, LookbackDelta: lookback,
 		EnableAtModifier: true, EnableNegativeOffset: true, NoStepSubqueryIntervalFn: func(int64) int64 { return (15 * time.Second).Milliseconds() }, Parser: p})
 	a.ruling = a.newRuling(ctx, p)
 	a.handler = a.routes(p)
@@ -134,7 +134,7 @@ func noTargets() any {
 // ServeHTTP implements http.Handler. More questions than may be under way wait
 // for as long as one may take.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), queryTimeout)
 	defer cancel()
 	select {
 	case a.asking <- struct{}{}:

@@ -55,13 +55,13 @@ func Fetch(ctx context.Context, api promv1.API, c Config, w io.Writer) (*Result,
 		if to.After(c.To) {
 			to = c.To
 		}
-		var held window
+		var fetched window
 		for _, name := range names {
-			if err := held.ask(ctx, api, name, from, to, c.Match); err != nil {
+			if err := fetched.ask(ctx, api, name, from, to, c.Match); err != nil {
 				return out, err
 			}
 		}
-		if err := t.take(&held); err != nil {
+		if err := t.take(&fetched); err != nil {
 			return out, err
 		}
 		if c.Progress != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// patience is how long the sender of a series may be without data before another
+// lookback is how long the sender of a series may be without data before another
 // may replace it: the lookback of a Prometheus query.
-const patience = telemetry.Time(5 * 60 * 1e9)
+const lookback = telemetry.Time(5 * 60 * 1e9)
 
 // The labels of an entity as the history names it (docs/history.md), and those
 // of who was asked for a series.
@@ -153,7 +153,7 @@ func (t *table) write(from *target, s telemetry.Series, at telemetry.Time, value
 	case o == nil:
 		o = &owner{who: from}
 		t.owners[s] = o
-	case o.who != from && at-o.last < patience:
+	case o.who != from && at-o.last < lookback:
 		t.result.Dropped[collectors.Duplicate]++
 		return
 	}
