@@ -20,7 +20,7 @@ const (
 	OutOfRange  Reason = "out_of_range" // a number that its type cannot hold
 	OverLimit   Reason = "over_limit"   // more than this collector keeps
 	Refused     Reason = "refused"      // not allowed by configuration
-	Saturated   Reason = "saturated"    // a counter that stands at its maximum and says nothing more
+	Saturated   Reason = "saturated"    // a counter at its maximum, which counts no further
 	Skipped     Reason = "skipped"      // left out on purpose, to spare a slow device
 	Stale       Reason = "stale"        // too old, or older than what was emitted
 	Unknown     Reason = "unknown"      // nothing says what it means or belongs to

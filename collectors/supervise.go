@@ -61,7 +61,7 @@ var ErrStuck = errors.New("collector does not stop")
 // itself started cannot be caught.
 //
 // It returns nil when everything has stopped after ctx was done, ErrStuck if
-// something has not within c.Patience, and an error at once if c is not sound.
+// something has not within c.StopTimeout, and an error at once if c is not sound.
 //
 // Whatever happens inside a collector, its entity has collector_up,
 // collector_sweep_seconds, collector_read_total, collector_restarts_total and

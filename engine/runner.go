@@ -107,7 +107,7 @@ func (r *Runner) ApplyFrom(position uint64, process string, record *telemetry.Re
 
 // Standings lists the processes that stated something, what they may state, and what
 // was refused of them since this runner was made.
-func (r *Runner) Standings() []grants.ProcessStatus { return r.gate.Standings() }
+func (r *Runner) Standings() []grants.Standing { return r.gate.Standings() }
 
 // Refused returns how many records were refused since this runner was made, by reason.
 func (r *Runner) Refused() map[grants.Reason]uint64 { return r.gate.Refused() }

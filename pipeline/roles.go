@@ -16,7 +16,7 @@ const (
 	Tick    Role = "tick"    // moves the log's time
 	Engine  Role = "engine"  // judges
 	Store   Role = "store"   // holds the log, where the server is our own
-	Notify  Role = "notify"  // tells receivers
+	Notify  Role = "notify"  // notifies receivers
 	Web     Role = "web"     // the API and the page
 )
 

@@ -120,7 +120,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	switch err := s.openLog(ctx); {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return nil // told to stop, or to reload, before there was anything to stop
+		return nil // asked to stop, or to reload, before there was anything to stop
 	case err != nil:
 		return err
 	}

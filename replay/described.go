@@ -86,7 +86,7 @@ func (l *listener) handle(b telemetry.EncodedFrame) error {
 	return nil
 }
 
-// truthFile is where the truth about a recording stands: inside a bundle, and
+// truthFile is where the truth about a recording is: inside a bundle, and
 // beside a trace under its name with .truth.json for its ending.
 func truthFile(rec *Recording) string {
 	if rec.Bundle != nil {

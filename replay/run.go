@@ -49,7 +49,7 @@ type Result struct {
 	Records     uint64
 	Counts      correlate.Counts
 	Warnings    []string        // beyond those of opening: a snapshot refused, blocks skipped
-	Cut         *trace.CutError // the trace was cut off: what is above stands for what is left of it
+	Cut         *trace.CutError // the trace was cut off: the above covers what is left of it
 }
 
 // Run replays a recording to its end. It returns when ctx is done, too, with

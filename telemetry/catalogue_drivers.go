@@ -1,7 +1,7 @@
 package telemetry
 
 // Counters that only one maker's RDMA driver has. What several have under
-// different names stands in catalogue_roce.go. None is judged by default but
+// different names is in catalogue_roce.go. None is judged by default but
 // where its table says so: their meanings shift between driver versions. The
 // hundreds of hfi1 (Omni-Path) are carried undeclared.
 

@@ -85,7 +85,7 @@ type Metric struct {
 	// Evidence states that explanations read this metric's recent past grid by
 	// grid, so the window keeps it at full resolution.
 	Evidence bool
-	// PerStep states that each sample stands for a job's step and keeps its own
+	// PerStep states that each sample represents a job's step and keeps its own
 	// instant; it is never gridded.
 	PerStep bool
 	// Instruments are, of a quantity that no source states by itself, the metrics

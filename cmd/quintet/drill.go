@@ -119,7 +119,7 @@ func (d *drill) during(at time.Time) bool {
 }
 
 // judge decides whether a fault was reported, and marks the incident that was about
-// it: the first that is right, or else the first reported. told is in the order of
+// it: the first that is right, or else the first reported. reported is in the order of
 // arrival.
 func (d *drill) judge(s struckFault, incidents []opened, known map[string]bool) string {
 	answer, err := d.wired.site.Answer(s.fault)

@@ -271,7 +271,7 @@ func (g *siege) refused() map[string]map[grants.Reason]uint64 {
 }
 
 // processes are those that Coverage lists; none while the service does not answer.
-func (g *siege) processes() []grants.ProcessStatus {
+func (g *siege) processes() []grants.Standing {
 	var body replica.Coverage
 	if json.Unmarshal([]byte(g.text("/api/v1/coverage")), &body) != nil {
 		return nil

@@ -86,7 +86,7 @@ func checks() []named {
 type bench struct {
 	t *testing.T
 	Subject
-	prompt time.Duration // how soon Run must return when it is told to
+	prompt time.Duration // how soon Run must return when its context ends
 }
 
 // start runs the collector into a new tape; stop ends it and returns how long

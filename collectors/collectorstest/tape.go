@@ -12,7 +12,7 @@ import (
 
 // tape is a Sink that checks what it is given as it comes.
 type tape struct {
-	changed chan struct{} // told, without waiting, after every call
+	changed chan struct{} // signalled, without waiting, after every call
 	slow    time.Duration // how long an Emit takes
 
 	mu      sync.Mutex

@@ -159,7 +159,7 @@ func (c *Collector) newReader(sink collectors.Sink) (*reader, error) {
 		subnet: c.kept, manager: &c.manager, addresses: map[end]uint16{}, ports: map[uint64]end{},
 		plan: &plan{polled: map[uint64]*polled{}}, sends: fastest, size: firstSize, dropped: map[collectors.Reason]int{}}
 	for _, x := range c.kept.cables {
-		x.contained = [2]telemetry.Entity{} // whoever listens now has heard of nothing; order-independent
+		x.contained = [2]telemetry.Entity{} // the new sink has received nothing; order-independent
 	}
 	now := c.clock()
 	r.nextSurvey, r.nextManager, r.nextRound = now, now, now

@@ -80,7 +80,7 @@ var errHangs = errors.New("it hangs: nothing was sent")
 
 // take alternates running and pausing a process until it is done, and returns how
 // long it was paused. What it has sent is checked each time it could have sent half
-// a portion, and it is paused once it owes more than that: so a check that comes
+// a portion, and it is paused once it has used more than that: so a check that comes
 // late, on a busy host, costs no more than what was sent meanwhile.
 func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err error) {
 	if t.rate <= 0 || t.sends <= 0 {

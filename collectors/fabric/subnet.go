@@ -77,7 +77,7 @@ const (
 // change is something that a discovery has found different.
 type change struct {
 	cable *cable
-	name  telemetry.EventName // "" if only the cable's edge is to be told
+	name  telemetry.EventName // "" if only the cable's edge is to be emitted
 	which [2]bool             // of the ends that an event is of
 	text  string
 	over  bool // the cable is gone: its edge ends
@@ -146,7 +146,7 @@ func (s *subnet) links(d discovery, changes *[]change) map[*cable]bool {
 			}
 			c := s.cables[a]
 			if c != nil && linked[c] {
-				continue // its other end has told
+				continue // reported by its other end
 			}
 			if c == nil || c.ends != [2]end{a, b} {
 				c = s.plug(a, b, d, changes)

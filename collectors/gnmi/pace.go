@@ -5,16 +5,16 @@ import "time"
 // pace is how patient a collector is. Tests have a faster one.
 type pace struct {
 	first    time.Duration // before the second session
-	brief    time.Duration // at most after a session that had told everything
+	brief    time.Duration // at most after a session that had received all initial data
 	most     time.Duration // at most after any other
 	refused  time.Duration // after a target refused us, doubled up to
 	never    time.Duration
-	stable   time.Duration // a session that stood so long forgets the waits before it
+	stable   time.Duration // a session that lasted so long resets the back-off
 	answers  time.Duration // what a dialled target may take for its first word
 	quiet    time.Duration // a target that samples and says nothing for so long is dialled anew
 	restate  time.Duration // how often what does not change is stated again
 	together time.Duration // the readings of one sample come within this
-	sweep    time.Duration // how often it is told how reading goes
+	sweep    time.Duration // how often the health of reading is reported
 	bytes    int           // that a target may send in this time; of what is more a message is dropped, the rest waits
 	counts   time.Duration
 }

@@ -26,7 +26,7 @@ const (
 	saneWithin = telemetry.Duration(time.Minute)            // how far a device's clock may be off and still be believed
 	splitAfter = telemetry.Duration(250 * time.Millisecond) // readings further apart are frames of their own
 	onItsWay   = telemetry.Duration(time.Second)            // what a change may take from the device to here
-	stillSo    = telemetry.Duration(2 * time.Second)        // a state that is told and is older than that
+	stillSo    = telemetry.Duration(2 * time.Second)        // a reported state that is older than that
 	apart      = telemetry.Duration(time.Millisecond)       // frames whose order is all that is known of their times
 	splitEvery = telemetry.Duration(20 * time.Millisecond)  // that often at most, whatever the device states
 	stepBack   = telemetry.Duration(10 * time.Second)       // a clock that goes back further was set
@@ -66,8 +66,8 @@ type reader struct {
 	group    *subscription
 	open     bool // something was noted since the last frame
 	batch    telemetry.Instant
-	framed   telemetry.Time // as of when the batch before was told
-	again    bool           // what stands is being restated
+	framed   telemetry.Time // as of when the batch before was emitted
+	again    bool           // the current state is being restated
 	dirty    []*folded
 	onChange []*use
 	nearby   []*neighbourhood // changed since the last frame
@@ -88,7 +88,7 @@ type port struct {
 	entity telemetry.Entity
 	words  map[string]string
 	speed  uint64
-	placed bool // something was told of it under this name
+	placed bool // something was emitted for it under this name
 	near   []*neighbourhood
 }
 
@@ -122,7 +122,7 @@ func (r *reader) plant() {
 
 func (r *reader) drop(why collectors.Reason) {
 	if why == collectors.Unknown {
-		r.unknown++ // most of what a device tells is nothing of ours
+		r.unknown++ // most of what a device sends is not mapped
 		return
 	}
 	r.dropped[why]++
@@ -178,7 +178,7 @@ func (r *reader) begin(stated int64, received telemetry.Time) {
 	r.seq++
 	r.at = telemetry.Instant{Source: sane(stated, received), Received: received}
 	if r.group != nil && r.group.onChange && received-r.at.Source > telemetry.Time(stillSo) {
-		r.at.Source = received // when it became so; that it is so is told now
+		r.at.Source = received // when it became so; that it is so is reported now
 	}
 	if r.open {
 		apart := r.at.Source - r.batch.Source
@@ -405,7 +405,7 @@ func (r *reader) restate(now telemetry.Time) {
 			return true
 		}
 		if u.at > r.at.Source {
-			return false // it has just been told
+			return false // it has just been emitted
 		}
 		r.mark()
 		if u.fold != nil {

@@ -20,10 +20,10 @@ const (
 // session.
 type subscription struct {
 	*group
-	sampled  bool // the device does not tell changes of it
+	sampled  bool // the device does not send its changes (no on-change)
 	plain    bool // it knows no heartbeat
 	until    time.Time
-	onChange bool // what does not change is not told: we restate it
+	onChange bool // the device sends only changes: the collector restates the rest
 	synced   bool
 }
 

@@ -42,7 +42,7 @@ type use struct {
 	slot     int
 	word     uint64
 	known    bool
-	onChange bool           // restated while the session stands
+	onChange bool           // restated while the session lasts
 	at       telemetry.Time // of the word
 	port     *port
 	near     *neighbourhood

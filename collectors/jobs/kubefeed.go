@@ -29,7 +29,7 @@ type feed[T any] struct {
 	group, plural string                    // /apis/batch/v1, jobs
 	of            func(*T) (*meta, bool)    // and whether it is followed
 	objects       map[string]*T             // by uid
-	version       string                    // of what was heard last; "" asks for the list
+	version       string                    // of what was received last; "" asks for the list
 	most          int                       // that are held
 	dropped       map[collectors.Reason]int // of this round
 }

@@ -162,7 +162,7 @@ type logJob struct {
 	entity   telemetry.Entity
 	book     *book.Book
 	began    bool
-	step     int64          // told last
+	step     int64          // reported last
 	end      telemetry.Time // of it
 	consumed float64        // tokens by then
 	phase    string
@@ -268,7 +268,7 @@ func (j *logJob) happened(r *report, x *logLine, at telemetry.Time) {
 		return
 	}
 	if x.eventText == phaseTrain && j.phase == phaseTrain && j.end != 0 {
-		j.enter(r, phaseEval, j.end) // it tells only that an evaluation is over
+		j.enter(r, phaseEval, j.end) // it reports only that an evaluation is over
 	}
 	j.enter(r, x.eventText, at)
 }

@@ -24,7 +24,7 @@ type ras struct {
 	job   telemetry.Entity
 	jobs  *tracker
 	book  *book.Book
-	known map[telemetry.Event]bool // troubles that were told, without their time
+	known map[telemetry.Event]bool // errors that were reported, without their time
 }
 
 func newRAS(c Config, dialer func(context.Context, string, string) (net.Conn, error)) *ras {
@@ -167,7 +167,7 @@ func (s *ras) reportErrors(r *report, c *communicator) error {
 		s.jobs.note(r, w)
 	}
 	s.jobs.finish(r)
-	for e := range now { // order-independent: each is told by itself
+	for e := range now { // order-independent: each is reported by itself
 		if !s.known[e] {
 			e.At, e.Source = r.now, telemetry.Source{Collector: sourceName, Target: plain(s.cfg.Name), Part: "events"}
 			r.event(e)

@@ -335,7 +335,7 @@ func (s *slurm) readNodes(in io.Reader, r *report) error {
 	if err != nil {
 		return err
 	}
-	for n := range gone { // order-independent: nothing is told
+	for n := range gone { // order-independent: nothing is emitted
 		delete(s.drained, n)
 	}
 	s.looked = true

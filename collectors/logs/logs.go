@@ -217,7 +217,7 @@ func (r *reader) pollOne(s *source, now time.Time) error {
 	}
 	fresh := !s.caught.IsZero() && now.Sub(s.caught) < justNow
 	ended, err := s.device.drain(func(raw []byte) bool { return take(raw, fresh) }, func() {
-		if !s.kernel.numbers { // otherwise the numbers tell how many
+		if !s.kernel.numbers { // otherwise the sequence numbers show how many
 			r.lost(1)
 		}
 	})

@@ -20,7 +20,7 @@ type repeats struct {
 
 // same is what makes events repeats of each other.
 type same struct {
-	pattern string           // its name, or what several patterns say they tell of
+	pattern string           // its name, or the event that several patterns share
 	entity  telemetry.Entity // the host where it is several: each may name another thing
 	key     string
 }
@@ -61,9 +61,9 @@ type verdict uint8
 
 const (
 	first     verdict = iota
-	again             // counted, and told later
-	elsewhere         // told already, from another log or in other words
-	uncounted         // told already, in words of which none is counted
+	again             // counted, and reported later
+	elsewhere         // reported already, from another log or in other words
+	uncounted         // reported already, in words of which none is counted
 	tooMany
 )
 

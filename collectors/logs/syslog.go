@@ -100,7 +100,7 @@ func (s scope) decodeHeader(raw string) (line, bool) {
 		l.text = clean(host)
 		return l, true
 	}
-	if strings.HasSuffix(host, ":") { // no host: the tag stands there already
+	if strings.HasSuffix(host, ":") { // no host: the tag is there already
 		app, text := tagOf(host + " " + rest)
 		l.app, l.text = app, clean(text)
 		return l, true

@@ -417,7 +417,7 @@ func (in *Intake) order(at telemetry.Instant) (seen, again int) {
 		}
 		if s.at != 0 {
 			if s.at == e.at {
-				continue // it was told
+				continue // it was reported
 			}
 			if s.at < e.at {
 				in.dropped[collectors.Stale]++

@@ -110,7 +110,7 @@ func (r *Receiver) Run(ctx context.Context, sink collectors.Sink) error {
 		return errors.New("receive: runs already")
 	}
 	r.sink = sink
-	r.book.renew() // what a former sink heard, this one has not
+	r.book.renew() // a former sink received it, this one did not
 	r.write.forget()
 	r.otlp.forget()
 	r.running.Unlock()

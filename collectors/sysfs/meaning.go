@@ -21,8 +21,8 @@ type join uint8
 const (
 	alone join = iota // they are the same: one is enough
 	added             // lanes
-	worst             // directions of one bus: the larger stands
-	least             // what takes both: the smaller stands
+	worst             // directions of one bus: the larger counts
+	least             // what takes both: the smaller counts
 )
 
 // column is the schema column of a meaning.

@@ -25,7 +25,7 @@ type setting struct {
 	parse  func([]byte) (uint64, collectors.Reason) // nil: text alone
 	cells  []cell
 	rare   bool // asking for it is a command to the device
-	varies bool // a reading, of whose changes nothing is told
+	varies bool // a reading, whose changes are not reported
 	last   uint64
 	have   bool // last is a number
 	rests  time.Duration

@@ -18,8 +18,8 @@ type Outcome struct {
 	// Dropped states why the case is not scored: physics does not allow it.
 	Dropped  string  `json:"dropped,omitempty"`
 	Severity float64 `json:"severity"` // that was found
-	Loss     float64 `json:"loss"`     // of the most hurt job, a share of its step
-	Stops    bool    `json:"stops"`    // a job stood still or failed
+	Loss     float64 `json:"loss"`     // of the most degraded job, a share of its step
+	Stops    bool    `json:"stops"`    // a job stalled or failed
 	// Cadence is that of the slowest source that reports the root, in seconds.
 	Cadence   float64            `json:"cadence"`
 	Score     score.Case         `json:"score"`

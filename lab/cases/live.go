@@ -48,7 +48,7 @@ func NewLive(gpus int, seed uint64, start telemetry.Time) (*Live, error) {
 // Scene is what faults can strike.
 func (l *Live) Scene() *fault.Scene { return l.scene }
 
-// Begin emits what stands before the first second: edges, placements, schemas.
+// Begin emits what is stated before the first second: edges, placements, schemas.
 func (l *Live) Begin(emit func(*telemetry.Record) error) error { return l.meter.Start(emit) }
 
 // Second describes how many have passed.
@@ -92,7 +92,7 @@ func (l *Live) Strike(name string, at telemetry.Entity, seconds float64) (fault.
 }
 
 // Costs simulates a fault on the usual site of a size and seed and returns what part
-// of its steps the most degraded job loses, 1 where it stands still, 0 where none is
+// of its steps the most degraded job loses, 1 where it stalls, 0 where none is
 // degraded: a fault may be possible at a place and change nothing for any job.
 func Costs(ctx context.Context, gpus int, seed uint64, f fault.Fault) (float64, error) {
 	k := fault.Find(f.Name)

@@ -264,7 +264,7 @@ func (b *Build) cadence(i int) float64 {
 
 // reported is how long, in seconds, a slow step has ended before the report that
 // contains it: four more steps for a job that reports every fifth. Other sources
-// report a job that stands still.
+// report a job that stalls.
 func (b *Build) reported(with *history, hs []harm) float64 {
 	if len(hs) == 0 || hs[0].stopped {
 		return 0

@@ -16,7 +16,7 @@ type harm struct {
 	loss     float64 // seconds per step above the counterfactual since the first degraded one, a share of it
 	excess   float64 // the same in seconds
 	degraded float64 // seconds: end of the first step 2 % over its counterfactual
-	stopped  bool    // it stood still or failed
+	stopped  bool    // it stalled or failed
 	steps    int     // since the first degraded one, as far as they overlap the fault
 }
 

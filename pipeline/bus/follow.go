@@ -64,7 +64,7 @@ type Follower struct {
 	kv        jetstream.KeyValue
 	why       error         // why it is not followed
 	delivered uint64        // the revision delivered last
-	more      chan struct{} // closed when another is told
+	more      chan struct{} // closed when another is delivered
 }
 
 // NewFollower returns a Follower of a bucket, which is not open until Run runs.

@@ -16,7 +16,7 @@ type Outcome uint8
 
 // The outcomes of PublishIncident.
 const (
-	Stored  Outcome = iota + 1 // this one stands
+	Stored  Outcome = iota + 1 // this one is stored
 	Same                       // the same bytes stand already
 	Differs                    // other bytes stand: replicas disagree
 )

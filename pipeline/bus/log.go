@@ -126,7 +126,7 @@ func (b *Bus) filters(s Span) []string {
 	return out
 }
 
-// Entry returns the entry at a position; ErrNotHeld if there is none.
+// Entry returns the entry at a position; ErrNotRetained if there is none.
 func (b *Bus) Entry(ctx context.Context, position uint64) (e Entry, err error) {
 	err = b.persist(ctx, b.names.Log(), func(ctx context.Context) error {
 		m, err := b.message(ctx, func(s jetstream.Stream) (*jetstream.RawStreamMsg, error) { return s.GetMsg(ctx, position) })

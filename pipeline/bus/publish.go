@@ -22,7 +22,7 @@ const (
 	windowMessages = 512
 	windowBytes    = 4 << 20
 	maxAckTimeout  = 4 * time.Second         // with the acknowledgement of what is under way
-	minAckTimeout  = 1500 * time.Millisecond // with that of a few messages; see patienceWith
+	minAckTimeout  = 1500 * time.Millisecond // with that of a few messages; see ackTimeout
 	slowestBytes   = 256 << 10               // a second, for which nothing is sent again needlessly
 	sendAttempts   = 3
 )

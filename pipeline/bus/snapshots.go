@@ -242,7 +242,7 @@ func (b *Bus) Snapshots(ctx context.Context) (infos []SnapshotInfo, err error) {
 	return infos, nil
 }
 
-// Snapshot returns a snapshot's bytes; ErrNotHeld if it is not kept any more,
+// Snapshot returns a snapshot's bytes; ErrNotRetained if it is not kept any more,
 // ErrDamaged if they are not those that were put.
 func (b *Bus) Snapshot(ctx context.Context, info SnapshotInfo) (data []byte, err error) {
 	err = b.persistFor(ctx, snapshotTimeout, b.objects(), func(ctx context.Context) error {

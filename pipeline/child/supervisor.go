@@ -210,7 +210,7 @@ func (s *Supervisor) WriteMetrics(w io.Writer) {
 	select {
 	case text := <-answered:
 		_, _ = w.Write(text) // the page's own buffer
-	case <-late.C: // it is asked no more once several are owed: its pipe must not fill
+	case <-late.C: // it is asked no more once several answers are outstanding: its pipe must not fill
 	}
 }
 

@@ -105,7 +105,7 @@ func (b *board) unread(now time.Time) bool {
 type muted struct {
 	outcome string // OutcomeSilenced, OutcomeInhibited or OutcomeFlapping; "" where they are not
 	why     string
-	notice  string // is to be told with it
+	notice  string // is to be sent with it
 	again   time.Time
 }
 
@@ -164,7 +164,7 @@ func (b *board) suppressor(d *desk, p *posted) (by, why string) {
 			continue
 		}
 		if !p.rev.alert() && consequence(a, p, aboveOf(b.c.Graph, a.rev.root)) != "" && rank(a.rev.Severity) == rank(p.rev.Severity) && earlier(p, a) < 0 {
-			continue // each follows from the other: the first to open is told
+			continue // each follows from the other: the first to open is sent
 		}
 		first, by, why = a, id, how
 	}

@@ -13,7 +13,7 @@ import (
 const (
 	StateClaimed = "claimed" // somebody is about to send, or has sent and not said so
 	StateFailed  = "failed"  // to be repeated at Next
-	StateHeld    = "held"    // not to be told now, as Outcome and Reason say
+	StateHeld    = "held"    // not to be sent now, as Outcome and Reason say
 	StateDone    = "settled" // done with, as Outcome says
 )
 

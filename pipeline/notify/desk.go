@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// desk serves one receiver with one stream: what it is owed, and the attempts
+// desk serves one receiver with one stream: what is pending for it, and the attempts
 // under way. Its loop starts attempts and never waits for one.
 type desk struct {
 	r       Receiver
@@ -25,7 +25,7 @@ type desk struct {
 	by      string
 	wake    chan struct{}
 
-	start uint64 // the standing's Start, as it was found
+	start uint64 // the position's Start, as it was found
 	// Nothing is sent until the stream has been read up to its end when this desk
 	// began, so that superseded revisions are known; or until a time: that end may
 	// have been removed by retention.
@@ -33,7 +33,7 @@ type desk struct {
 	until time.Time
 	// Of the loop alone.
 	position position
-	seen     uint64 // the revision of the standing's key
+	seen     uint64 // the revision of the position's key
 
 	mu    sync.Mutex
 	board *board
@@ -261,7 +261,7 @@ func (d *desk) finish(l *line, settled int, due time.Time) {
 	heap.Push(&d.queue, l)
 }
 
-// through is the sequence up to which nothing is owed, and the receiver's
+// through is the sequence up to which nothing is pending, and the receiver's
 // farewell, if it gave one.
 func (d *desk) through() (uint64, *farewell) {
 	d.mu.Lock()

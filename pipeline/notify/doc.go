@@ -31,8 +31,8 @@
 // package raise):
 //
 //	delivery.<incident>.<receiver>  Delivery: up to which revision all is settled, the attempt in flight, and why
-//	receiver.<receiver>             standing: up to which sequence of the stream all is settled; gone
-//	alerts.<receiver>               standing: the same of the stream of alerts
+//	receiver.<receiver>             position: up to which sequence of the stream all is settled; gone
+//	alerts.<receiver>               position: the same of the stream of alerts
 //	note.<incident>.<receiver>      noting: the note that was sent
 //	retry.<incident>.<receiver>     wish: a request to retry a dead delivery
 //

@@ -16,11 +16,11 @@ type pending struct {
 	number     int
 	sequence   uint64
 	resolved   bool
-	wanted     bool // by itself; others are told only to whoever was told of the incident
+	wanted     bool // by itself; others are sent only to receivers that were notified of the incident
 	updated    telemetry.Time
 	properties *properties // what it says, as far as is matched; nil where that cannot be read
 	refused    string      // why it is not wanted
-	notice     string      // to be told with it
+	notice     string      // to be sent with it
 	revision   *revision   // nil: it is read again when its turn comes
 }
 
@@ -32,7 +32,7 @@ func (p pending) bytes() int {
 	return len(p.revision.data)
 }
 
-// line is what one receiver is owed of one incident, in the order of numbers.
+// line holds the revisions of one incident that are pending for one receiver, in the order of numbers.
 // One goroutine at a time works on it.
 type line struct {
 	incident string

@@ -59,7 +59,7 @@ type properties struct {
 	content  string // what it states beside figures; empty of a group of alerts
 }
 
-// read parses a stored revision for telling. A revision that cannot be parsed is
+// read parses a stored revision for notification. A revision that cannot be parsed is
 // sent all the same.
 func read(data []byte, owners []match.Owner) (*properties, telemetry.Time) {
 	var in explain.Incident

@@ -37,7 +37,7 @@ func newMeters(set *metrics.Set, receiver string) meters {
 	return m
 }
 
-// pendingAlerts is the owed of a desk of alerts.
+// pendingAlerts is the pending gauge of a desk of alerts.
 func pendingAlerts(set *metrics.Set, receiver string) *metrics.Gauge {
 	return set.GetOrCreateGauge(fmt.Sprintf(`quintet_notify_owed_alerts{receiver=%q}`, receiver), nil)
 }

@@ -54,7 +54,7 @@ func (v Verdict) String() string {
 type Answer struct {
 	Verdict Verdict
 	Status  int           // as the receiver's protocol counts them; 0 without one
-	After   time.Duration // the receiver asks not to be told anything for so long; 0 if it does not
+	After   time.Duration // the receiver asks for no requests for so long; 0 if it does not
 	Reason  string        // why it was not taken, in one line
 }
 

@@ -59,7 +59,7 @@ type reminded struct {
 }
 
 // openForReceiver returns the incidents that are open for the receiver. It caches what it
-// read in told.
+// read.
 func (d *desk) openForReceiver(ctx context.Context, cache map[string]reminded) (out []*Message) {
 	ids := d.board.ids(d.alerts)
 	for id := range cache { // order-independent: each by itself

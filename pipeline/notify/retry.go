@@ -101,7 +101,7 @@ func (c *Config) fulfil(ctx context.Context, kv jetstream.KeyValue, key string, 
 	}
 }
 
-// again makes a dead delivery owed once more.
+// again makes a dead delivery pending again.
 func (d *desk) again(ctx context.Context, incident string) error {
 	if d.left() {
 		return errors.New("receiver gone (HTTP 410): change its configuration")

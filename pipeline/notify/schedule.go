@@ -35,7 +35,7 @@ func delay(schedule []time.Duration, n int, wish time.Duration, random float64) 
 	return d + time.Duration(spread*(2*random-1)*float64(d)), true
 }
 
-// horizon is how long retries last: what has been owed for longer is dead.
+// horizon is how long retries last: what has been pending for longer is dead.
 func horizon(schedule []time.Duration) time.Duration {
 	var sum time.Duration
 	for _, d := range schedule {

@@ -24,7 +24,7 @@ type position struct {
 // farewell is a receiver's refusal of all further messages.
 type farewell struct {
 	At          time.Time `json:"at"`
-	By          string    `json:"by"` // the process that was told
+	By          string    `json:"by"` // the process that was notified
 	Status      int       `json:"status"`
 	Fingerprint string    `json:"fingerprint"` // of what was configured
 }
@@ -42,7 +42,7 @@ func (d *desk) place() string {
 	return positionPrefix + d.r.Name
 }
 
-// How often a standing is written: often enough that a start has little to read
+// How often a position is written: often enough that a start has little to read
 // again, and at times even if nothing happens, so that its age shows an outage.
 const (
 	saveEvery  = 10 * time.Second

@@ -97,7 +97,7 @@ func (d *desk) gate(items []pending, delivery Delivery) (i int, m muted, state s
 	case m.outcome == "":
 		return i, m, ""
 	case m.outcome != OutcomeFlapping && delivery.openForReceiver():
-		for i := range items { // whoever knows that it was open is told that it is not
+		for i := range items { // a receiver that knows that it was open is notified that it is not
 			if items[i].resolved {
 				return i, muted{}, ""
 			}

@@ -105,7 +105,7 @@ func (c *carrier) message(i int, record []byte) {
 		m = bus.Message{Data: record}
 	}
 	if m.ID != "" && b.items[i].thinned {
-		m.ID += thinnedID // the frames it stands for may be known by theirs
+		m.ID += thinnedID // the frames it replaces may be known by theirs
 	}
 	b.messages = append(b.messages, m)
 	b.of = append(b.of, i)

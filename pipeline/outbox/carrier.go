@@ -40,7 +40,7 @@ type carrier struct {
 	failures int                      // in a row
 	refused  int                      // in a row
 	removed  uint64                   // what had been removed when the log last took records
-	crowded  bool                     // it was told that more has been since
+	crowded  bool                     // more was reported since
 }
 
 func newCarrier(o *Outbox, r *report) carrier {

@@ -81,11 +81,11 @@ type keeper struct {
 	c                            Config
 	pinned, refused, failed, cut *metrics.Counter
 	jobs                         chan string
-	after                        uint64 // of the last revision heard
+	after                        uint64 // of the last revision received
 
 	mu    sync.Mutex
 	known map[string]*explain.Incident // the newest revision of those not forgotten
-	order []string                     // by when they were first heard of
+	order []string                     // by when they were first received
 	said  map[string]Opinion
 }
 

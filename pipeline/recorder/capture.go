@@ -55,7 +55,7 @@ type CaptureConfig struct {
 	Rules  string
 
 	Last     time.Duration     // what ticks moved over, up to now
-	From, To telemetry.Time    // as ticks tell the time; a zero To is now, a later one is waited for
+	From, To telemetry.Time    // in time of ticks; a zero To is now, a later one is waited for
 	Incident *explain.Incident // from 15 min before its onset to 5 min after its end
 	// Keep, if any, chooses the records that are written. It is called once for
 	// each, in the order of the log; ticks are written in any case.

@@ -54,7 +54,7 @@ func TestRunRefusesStatementsOfOthers(t *testing.T) {
 	w.same()
 	var coverage Coverage
 	w.ask(AskCoverage, "", &coverage)
-	var evils []grants.ProcessStatus
+	var evils []grants.Standing
 	for _, p := range coverage.Processes {
 		if p.Process == "evil" {
 			evils = append(evils, p)

@@ -24,7 +24,7 @@ type herald struct {
 	poked   chan struct{}
 	keys    jetstream.KeyValue
 	key     string
-	names   map[string]bool // keys that somebody's presence stood under
+	names   map[string]bool // keys under which a presence was stored
 	answers *answers
 	known   status // as of the last round
 	spoke   string // digest of the claim in force when another replica was seen to publish
@@ -61,7 +61,7 @@ func (h *herald) leave(ctx context.Context) {
 
 // status is the state of its replica that the herald needs.
 type status struct {
-	of                                      *owner // to tell lives apart
+	of                                      *owner // distinguishes lives
 	caughtUp, publishing, elected, diverged bool
 	broken                                  bool
 	asks, renew                             bool

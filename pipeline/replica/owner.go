@@ -38,7 +38,7 @@ type owner struct {
 	log    *slog.Logger
 	count  *counters
 	runner *engine.Runner
-	poke   func() // tells the herald that something has changed
+	poke   func() // notifies the herald that something has changed
 
 	began  uint64         // position of the first record of a cold life; 0 if it is warm or has read none
 	cold   bool           // it began without a snapshot

@@ -46,7 +46,7 @@ type publisher struct {
 	log   *slog.Logger
 	count *counters
 	bend  func([]byte) []byte
-	poke  func() // tells the herald that there is a digest to tell
+	poke  func() // notifies the herald that there is a digest to send
 
 	in      chan item
 	differs chan difference

@@ -28,7 +28,7 @@ func (a *answers) survey(ctx context.Context, req []byte) (any, error) {
 		return nil, err
 	}
 	var f survey.Facts
-	var processes []grants.ProcessStatus
+	var processes []grants.Standing
 	err := a.do(ctx, func(o *owner) {
 		processes = o.runner.Standings()
 		f = o.census.Facts(o.runner.Tick())

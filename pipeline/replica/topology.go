@@ -23,7 +23,7 @@ type TopologyQuestion struct {
 	Kind   telemetry.Kind   `json:"kind"`
 	Inside telemetry.Entity `json:"in"`    // of a kind: those directly in it
 	After  string           `json:"after"` // of a kind: those whose names follow
-	Limit  int              `json:"limit"` // 0: as many as are told at most
+	Limit  int              `json:"limit"` // 0: the maximum
 }
 
 // Topology is the answer to AskTopology.

@@ -81,7 +81,7 @@ func (n *notebook) run(ctx context.Context) {
 	n.bucket.Run(ctx, func() { begun = true }, func(e jetstream.KeyValueEntry) { n.handleEntry(e, begun) })
 }
 
-// handleEntry processes an entry of the bucket, and reports it if tell is set and it is
+// handleEntry processes an entry of the bucket, and reports it if notify is set and it is
 // new: after an interruption all entries are received again.
 func (n *notebook) handleEntry(e jetstream.KeyValueEntry, notify bool) {
 	var x note

@@ -223,7 +223,7 @@ func (s *server) previewSilence(r *http.Request) (any, error) {
 		}
 		out.Of++
 		facts := k.facts
-		if open { // where the root of what is over stood, names tell
+		if open { // for what is over, only names show where its root was
 			facts = s.above.Within(facts, k.root)
 		}
 		if !x.Matchers.Match(facts) {

@@ -141,7 +141,7 @@ func (c *Census) handle(b telemetry.EncodedFrame) {
 	}
 	l := c.schemas[h.Fingerprint]
 	if l == nil {
-		return // its schema is told again within minutes
+		return // its schema is sent again within minutes
 	}
 	l.latest = max(l.latest, h.Last)
 	if l.first == 0 {

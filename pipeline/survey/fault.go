@@ -12,9 +12,9 @@ type Sight string
 
 // The sights of a fault.
 const (
-	Clear    Sight = "clear"    // everything that it needs is heard
-	Confused Sight = "confused" // it is seen, and cannot be told from another
-	Blind    Sight = "blind"    // what must be seen of it is not heard
+	Clear    Sight = "clear"    // everything that it needs is received
+	Confused Sight = "confused" // it is seen, and cannot be distinguished from another
+	Blind    Sight = "blind"    // what must be seen of it is not received
 	Nowhere  Sight = "nowhere"  // the site has nothing that could have it
 )
 
@@ -30,7 +30,7 @@ type Fault struct {
 type Want struct {
 	Metric    string         `json:"metric"` // or the name of an event
 	On        telemetry.Kind `json:"on"`
-	Entities  int            `json:"entities"` // that tell it
+	Entities  int            `json:"entities"` // that show it
 	Of        int            `json:"of"`       // that there are
 	WouldTell string         `json:"would_tell"`
 }

@@ -54,7 +54,7 @@ type Requirement struct {
 	Area   string          `json:"area"`
 	What   string          `json:"what"`
 	State  State           `json:"state"`
-	Latest *telemetry.Time `json:"latest"` // when what speaks for it was heard last
+	Latest *telemetry.Time `json:"latest"` // when its evidence was received last
 	By     []string        `json:"by"`     // what speaks for it
 	Do     string          `json:"do"`     // what would meet it; empty where it is met
 }

@@ -29,7 +29,7 @@
 // as its receive time; that of a slower class counts as later by the difference of
 // its lateness, because it may arrive that late.
 //
-// A process without data for Patience leaves the median, and so does one that is
+// A process without data for Timeout leaves the median, and so does one that is
 // further behind the ticks than that while others are not. If none is left, ticks
 // run with the clock: a lack of data that freezes the judgement would hide its
 // cause. Time in which the ticker could not receive (the log was unreachable, this

@@ -50,8 +50,8 @@ const (
 	due      why = iota
 	forClock     // its time has not come
 	forRate      // the one before it was just stated
-	forLog       // the log has not heard that far
-	forTail      // what the log heard last is not read yet
+	forLog       // the log has not received data that far
+	forTail      // the end of the log is not read yet
 )
 
 // reception is the data received from one process in one lateness class.
@@ -241,7 +241,7 @@ func (p *pace) median() (telemetry.Time, int) {
 	p.scratch = all
 	slices.Sort(all)
 	if i, _ := slices.BinarySearch(all, near); i < len(all) {
-		all = all[i:] // who is further behind than Patience holds nobody up, unless all are
+		all = all[i:] // who is further behind than Timeout delays nobody, unless all are
 	}
 	if len(all) == 0 {
 		return 0, 0
@@ -250,7 +250,7 @@ func (p *pace) median() (telemetry.Time, int) {
 }
 
 // receivedUntil returns a process's newest receive time, from the promptest class that was
-// received within Patience.
+// received within Timeout.
 func (p *pace) receivedUntil(classes *[telemetry.LatenessClasses]reception) (telemetry.Time, bool) {
 	for _, c := range classes {
 		if c.ever && p.now.mono-c.mono <= p.timeout {

@@ -100,7 +100,7 @@ type ticker struct {
 
 	mu     sync.Mutex
 	pace   *pace
-	logged why // what was told of last
+	logged why // the wait that was logged last
 
 	failing bool // the last tick could not be stated; drive's own
 }

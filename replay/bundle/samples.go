@@ -27,7 +27,7 @@ type series struct {
 	id      telemetry.Series
 	line    int  // where it appears first
 	counter bool // its values cannot be negative
-	perStep bool // each sample stands for a job's step
+	perStep bool // each sample represents a job's step
 }
 
 // samples is samples.csv in columns: a row is 40 bytes.

@@ -21,7 +21,7 @@ const MaxSpeed = 1e6
 // Config states what is played.
 type Config struct {
 	Path string
-	Name string // as people are told
+	Name string // as it is shown
 	Site string // replaces the site's name in the recording's configuration
 	// Speed is how many times real time it begins with; 0 is as fast as possible.
 	Speed  float64
@@ -41,7 +41,7 @@ type Mark struct {
 	Resolved  *telemetry.Time  `json:"resolved"`
 }
 
-// State is where a recording stands.
+// State is the position of a recording.
 type State struct {
 	Recording string         `json:"recording"`
 	From      telemetry.Time `json:"from"`

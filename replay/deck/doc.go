@@ -1,7 +1,7 @@
 // Package deck steers a recording that is played into a log: pause, speed, and
 // seeking forward and back.
 //
-// It owns where the recording stands and when its next tick may be given; package
+// It owns the position of the recording and when its next tick may be given; package
 // play gives it. A log only goes forward: what is asked to go back is played into
 // a new one, from the beginning and without delay, up to the instant that was
 // asked for. So what is shown at an instant is what a replay to that instant

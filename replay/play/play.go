@@ -109,7 +109,7 @@ type player struct {
 	batch   []*telemetry.Record // as recorded, waiting for their tick
 	bytes   int
 	records uint64
-	renewed telemetry.Time // the tick at which standing was stated last, as recorded
+	renewed telemetry.Time // the tick at which the context was stated last, as recorded
 }
 
 func newPlayer(ctx context.Context, c Config) (*player, error) {
@@ -208,7 +208,7 @@ func (p *player) due(at telemetry.Time) error {
 	return p.pace.wait(p.ctx, at, p.c.Now)
 }
 
-// renew puts what stands among the records before a tick where it is due. It
+// renew puts the context among the records before a tick where it is due. It
 // follows from the recording alone, so a play that is continued gives the same.
 func (p *player) renew(at telemetry.Time) {
 	if p.renewed == 0 {

@@ -67,7 +67,7 @@ func keyOf(r *telemetry.Record) (key, bool) {
 	return k, true
 }
 
-// records gives what stands, in the order in which it was first stated.
+// records gives what is valid, in the order in which it was first stated.
 func (s *siteContext) records() []*telemetry.Record {
 	return slices.DeleteFunc(slices.Clone(s.said), func(r *telemetry.Record) bool { return r == nil })
 }

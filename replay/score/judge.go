@@ -14,7 +14,7 @@ import (
 type Outcome string
 
 // The outcomes, the worst that applies. They are about finding, as precision
-// and recall are: a hit may name the wrong root, and then stands among the
+// and recall are: a hit may name the wrong root, and is then among the
 // misses of the table.
 const (
 	Hit   Outcome = "hit"   // every fault found, nothing else said

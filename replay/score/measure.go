@@ -21,7 +21,7 @@ type Metrics struct {
 	Brier                 *float64 `json:"brier"`
 }
 
-// Detail holds what stands behind the Metrics of a group, and the figures that
+// Detail holds what underlies the Metrics of a group, and the figures that
 // are not part of the score.
 type Detail struct {
 	Cases            int      `json:"cases"`

@@ -17,8 +17,8 @@ type Expect string
 
 // The expectations. A truth file that states none means ExpectIncident.
 const (
-	ExpectIncident Expect = "incident" // it hurts a job: an incident must say so
-	ExpectRisk     Expect = "risk"     // it hurts nobody yet: a risk must say so
+	ExpectIncident Expect = "incident" // it degrades a job: an incident must report it
+	ExpectRisk     Expect = "risk"     // it degrades no job yet: a risk must report it
 	ExpectBenign   Expect = "benign"   // a change of the work: no fault may be named for it
 )
 

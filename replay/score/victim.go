@@ -14,7 +14,7 @@ import (
 // an affected host's nic plugs into. A power supply or a rack is no victim: it may
 // well be a cause.
 type neighbourhood struct {
-	inner map[telemetry.Entity]bool               // the hurt jobs, what runs them and the node around that
+	inner map[telemetry.Entity]bool               // the degraded jobs, what runs them and the node around that
 	outer map[telemetry.Entity][]telemetry.Entity // what contains an entity
 	peers map[telemetry.Entity][]telemetry.Entity // connects and pairs, both directions
 }

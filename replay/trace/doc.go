@@ -8,6 +8,6 @@
 // record that a checksum does not cover.
 //
 // A file is written in order and is readable while it is written: every block
-// stands by itself. What a cut, a flipped bit or a hostile writer can do is
+// is self-contained. What a cut, a flipped bit or a hostile writer can do is
 // bounded by a block, and is said with the block's number and offset.
 package trace

@@ -14,7 +14,7 @@ type Header struct {
 	// rules that made Snapshot and the digests; empty in a cold trace.
 	Engine string
 	Rules  string
-	// SnapshotAt is the position that Snapshot stands for: the records that
+	// SnapshotAt is the position of Snapshot: the records that
 	// follow come behind it.
 	SnapshotAt uint64
 	// Snapshot is an engine's state, opaque. Nil means that the trace has none. A

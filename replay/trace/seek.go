@@ -7,7 +7,7 @@ import (
 )
 
 // SeekTime moves to the first record at or after an instant. What was stated
-// before it and still stands (schemas, config, edges) is given first, with the
+// before it and is still valid (schemas, config, edges) is given first, with the
 // positions at which it was stated. It clears an end reached before.
 func (t *Reader) SeekTime(at telemetry.Time) error {
 	t.err, t.open, t.rest, t.pending = nil, nil, nil, nil

@@ -145,7 +145,7 @@ func (t *Writer) Flush() error {
 	return t.err
 }
 
-// context states again everything that stands, in blocks of their own.
+// context states again everything that is valid, in blocks of their own.
 func (t *Writer) context() {
 	t.since = 0
 	var b building

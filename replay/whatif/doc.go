@@ -6,5 +6,5 @@
 // with other durations, and the verdict. The method is that of Lin et al.,
 // "Understanding Stragglers in Large Model Training Using What-if Analysis"
 // (OSDI 2025, arXiv 2505.05713). It must never need a site's log: a timeline
-// stands alone.
+// is independent.
 package whatif

@@ -138,6 +138,6 @@ func Run(t *testing.T, job Job) {
 		})
 	}
 	if reported != len(job.Scenarios) {
-		t.Errorf("%d scenarios told of %d", reported, len(job.Scenarios))
+		t.Errorf("%d of %d scenarios reported", reported, len(job.Scenarios))
 	}
 }

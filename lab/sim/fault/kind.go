@@ -21,7 +21,7 @@ type Kind struct {
 	Name   string
 	Domain string
 	Expect Expect
-	Stops  bool // a job that it hurts stands still or fails: there is no quiet case
+	Stops  bool // a job that it degrades stalls or fails: there is no quiet case
 
 	// Severity states what it means, "" where it means nothing. Loud and Quiet
 	// are severities at which a training job of some 5 s a step can be expected
@@ -33,7 +33,7 @@ type Kind struct {
 
 	Variants []string   // what Fault.Variant chooses from; none where there is one
 	Ramp     float64    // seconds in which it usually comes about
-	Lag      [2]float64 // seconds from a severity that hurts to the first slow step, at least and at most, steps of 5 s
+	Lag      [2]float64 // seconds from a severity that degrades to the first slow step, at least and at most, steps of 5 s
 
 	// Alike names the signatures that are also right, because no metric
 	// distinguishes them from what the lab does here.

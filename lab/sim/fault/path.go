@@ -7,7 +7,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// pathKinds are what stands in the way of traffic: too much of it, or a
+// pathKinds are what impedes traffic: too much of it, or a
 // receiver that does not take it.
 func pathKinds() []Kind {
 	return []Kind{

@@ -171,7 +171,7 @@ func onPorts(s *Scene, job int) []telemetry.Entity {
 	return slices.Concat(onReceivers(s, job), onUplinks(s, job), onDownlinks(s, job))
 }
 
-// onCables are the ends of cables where one end stands for both: those that
+// onCables are the ends of cables where one end represents both: those that
 // face a job's NICs and those of its leaves.
 func onCables(s *Scene, job int) []telemetry.Entity {
 	return append(onReceivers(s, job), onUplinks(s, job)...)

@@ -9,7 +9,7 @@ import (
 
 const second = telemetry.Duration(1e9)
 
-// clock is how a device's clock stands to true time.
+// clock is the offset of a device's clock from true time.
 type clock struct {
 	offset telemetry.Duration
 	drift  float64 // seconds per second

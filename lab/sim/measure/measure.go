@@ -62,7 +62,7 @@ type Job struct {
 	Serving bool   // it reports as a server, not by steps
 	// RankTimes states that each rank's times are reported.
 	RankTimes bool
-	// Every is how many steps a report stands for; 0 and 1: each is reported.
+	// Every is how many steps a report covers; 0 and 1: each is reported.
 	Every int
 	// Start is when it is placed, in seconds; 0 is from the beginning.
 	Start float64
@@ -146,7 +146,7 @@ func (m *Meter) stream(of string) random.Source {
 	return root.Named(of)
 }
 
-// Start emits what stands before the first second: the site's configuration,
+// Start emits what is stated before the first second: the site's configuration,
 // its edges, the placement of its jobs, and the schemas of all sources. A
 // record is the caller's until emit returns; an edge, event, schema or
 // configuration in it stays.

@@ -25,9 +25,9 @@ type source struct {
 	received bool
 	takes    [2]float64 // seconds between which an answer comes
 
-	node, sw int32   // what must be up for it to be heard; -1 nothing
+	node, sw int32   // what must be up for it to be received; -1 nothing
 	gpus     bool    // its entities are the GPUs of node
-	server   int     // the job that tells, from 1; 0 none
+	server   int     // the job that reports, from 1; 0 none
 	loss     float64 // share of frames that never come
 	until    telemetry.Duration
 	order    telemetry.Duration // nothing arrives before what was sent before

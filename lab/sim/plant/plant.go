@@ -58,7 +58,7 @@ type Node struct {
 }
 
 // FlowAt is the flow over one GPU's plate or heatsink, in parts of the nominal
-// one. Behind a fan that stands still less air comes than behind the others.
+// one. Behind a stopped fan less air comes than behind the others.
 func (n *Node) FlowAt(gpu int) float64 {
 	if gpu < len(n.zones) {
 		return n.zones[gpu]
@@ -79,7 +79,7 @@ type Input struct {
 	Condition *condition.Set
 }
 
-// New returns the plant of a site as it stands after a while at three quarters
+// New returns the plant of a site as it is after a while at three quarters
 // of the most that its machines draw. Sizes differ from seed to seed as they
 // do between makers.
 func New(s *site.Site, seed random.Source, cfg Config) *Plant {
@@ -125,7 +125,7 @@ func (p *Plant) Step(in Input, dt float64) {
 	p.move(in, dt)
 }
 
-// move is a step during which the day stands still.
+// move is a step during which the time of day does not change.
 func (p *Plant) move(in Input, dt float64) {
 	p.power.step(p, in, dt)
 	p.water.step(p, in, dt)

@@ -130,7 +130,7 @@ func (w *water) step(pl *Plant, in Input, dt float64) {
 // their speed and head in proportion to its square (affinity laws), along a
 // curve that falls by steep up to nominal flow; a loop takes flow as the root of
 // the pressure across it. One pump's controller makes up for the other up to
-// fastest; what comes back through a pump that stands is lost.
+// fastest; what comes back through a stopped pump is lost.
 func (w *water) pump(g span, c *condition.Set, dt float64) {
 	u := &w.units[g.unit]
 	able, lost := 0.0, 0.0

@@ -48,7 +48,7 @@ func (s *Site) networkRacks(w *writer) {
 	}
 }
 
-// locate says in which network rack and row a switch stands.
+// locate returns the network rack and row of a switch.
 func (s *Site) locate(number int) (rack telemetry.Entity, row int) {
 	perBlock := 1
 	if s.Wiring == Rails {

@@ -31,7 +31,7 @@ type Link struct {
 	Speed        float64 // bits per second it was trained to
 	SentTotal    float64 // bytes by the sender
 	TakenTotal   float64 // bytes by the receiver: less what was lost on the way
-	StoppedTotal float64 // seconds that the receiver told the sender to stop
+	StoppedTotal float64 // seconds that the receiver paused the sender
 	FramesTotal  float64 // pause frames by which it did
 	WaitTotal    float64 // seconds that the sender had data and could not send: no credit, or stopped
 	MarkedTotal  float64 // packets that the sender's queue marked

@@ -41,7 +41,7 @@ type Training struct {
 	CheckpointSeconds float64 // in which nothing computes
 	CheckpointBytes   float64
 	CheckpointGrowth  float64 // by which share of the first each next one takes longer
-	Announced         bool    // checkpoints are told by events
+	Announced         bool    // checkpoints are reported by events
 
 	EvaluateEvery int // steps after which it evaluates; 0 never
 	EvaluateFor   int // steps
@@ -50,7 +50,7 @@ type Training struct {
 	FLOPs   float64 // per token by the PaLM convention: 6 × parameters + attention
 	Every   int     // each so many steps is reported; 0 is 1
 	Ranks   bool    // times of ranks are reported
-	Timeout float64 // seconds after which a collective that stands still fails the job
+	Timeout float64 // seconds after which a stalled collective fails the job
 	Restart float64 // seconds from failure to running again; 0 stays failed
 }
 

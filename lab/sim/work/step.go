@@ -4,7 +4,7 @@ import "github.com/quintet-dc/quintet/lab/sim/random"
 
 const (
 	// spread is the deviation of a step's computing time from rank to rank and
-	// step to step, and habit that of a rank's own constant: ours, within the
+	// step to step, and rankSpread that of a rank's own constant: ours, within the
 	// 1 to 2 % of healthy noise in reference rca.md F.1. The rest of the
 	// difference between ranks is their silicon.
 	spread     = 0.01

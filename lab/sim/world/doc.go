@@ -10,7 +10,7 @@
 // What a condition does here (what it does to power and coolant, package plant
 // says):
 //
-//	Link.Down          both directions are gone; flows stand still for a timeout, then are hashed again over what is left; without another way the collective stands still
+//	Link.Down          both directions are gone; flows stall for a timeout, then are hashed again over what is left; without another way the collective stalls
 //	Link.Speed         less capacity; what meets there queues and is marked
 //	Link.Drain, NIC.PCIe  the receiver takes less: it stops the sender, which stops its feeders (Lossless.Stop)
 //	Link.Hold          stopped all the time, nothing passes
@@ -20,7 +20,7 @@
 //	Link.Hash, Pile    other ways for flows from the leaf: some uplinks carry two
 //	NIC.Class, Switch.Class  drops instead of pause, no marks, CNPs ignored
 //	Switch.Down        its cables are gone
-//	Switch.NoMarks     senders are not told: where more comes than goes, pause backs up
+//	Switch.NoMarks     senders are not notified: where more comes than goes, pause backs up
 //	Switch.Eager       marks without a queue; senders hold back
 //	Switch.Headroom    drops while paused
 //	Switch.Weight      more (or less) of each node's bytes goes through the plane or rail
@@ -28,7 +28,7 @@
 //	GPU.Limit, Node.Limit  a lower power cap: clock, reason 0x4
 //	GPU.Plate          a hotter die: heat reasons, then clock
 //	GPU.NVLink         longer tensor-parallel exchange in its group, replays, links missing
-//	GPU.Broken         xid, computes nothing: its job stands still and fails after its timeout
+//	GPU.Broken         xid, computes nothing: its job stalls and fails after its timeout
 //	GPU.Delay, Node.Jitter, Node.Input  ranks that begin late: engine idle
 //	Node.Down          all of it is gone
 //	Job.*              as the fields say

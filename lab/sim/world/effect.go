@@ -139,7 +139,7 @@ func (s *solver) notify(t *traffic, f *flow, mark float64) {
 		return
 	}
 	if s.condition.NICs[f.from].Class {
-		mark = 0 // what is not in the class is not marked; what comes to it is not heard
+		mark = 0 // what is not in the class is not marked; what comes to it is not received
 	}
 	packets := float64(f.bytes*f.wire) / packet
 	pps := f.rate / 8 / packet

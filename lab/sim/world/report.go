@@ -123,7 +123,7 @@ func (t *training) begun() []uint32 {
 	return t.collectives
 }
 
-// watch ends the job where its time is over, and fails it where it has stood
+// watch ends the job where its time is over, and fails it where it has stalled
 // still for too long.
 func (t *training) watch(w *World, now float64) {
 	if t.phase == off {

@@ -44,7 +44,7 @@ type solver struct {
 type queue struct {
 	full    bool
 	mark    float64 // probability of a mark
-	stop    float64 // share of time that it is told to stop
+	stop    float64 // share of time that it is paused
 	drop    float64 // share of packets dropped before it
 	eager   float64 // factor of the rate that too eager marking leaves
 	length  float64 // bytes, while it queued
@@ -63,7 +63,7 @@ const (
 	// marks in every collective, pause rare.
 	burstMark = 2e-5
 	burstStop = 2e-5
-	// unmarkedRate is the part of the rate that is left, and untoldStop the share of time
+	// unmarkedRate is the part of the rate that is left, and unmarkedStop the share of time
 	// paused, where bursts meet at a switch that marks nothing; ours.
 	unmarkedRate = 0.75
 	unmarkedStop = 0.05
@@ -137,7 +137,7 @@ func (s *solver) solve(t *traffic, others *offered) {
 }
 
 // offer works out what would come to each link: what its flows ask for, and of
-// that no more than the links before it carry. A queue stands at the first full
+// that no more than the links before it carry. A queue builds up at the first full
 // link of a way; behind it the same flows fill a link without one.
 func (s *solver) offer(t *traffic) {
 	for tier := range 4 {
@@ -287,7 +287,7 @@ func (s *solver) queue(l int32, foreign float64, full bool, part float64) queue 
 	return q
 }
 
-// crowding is how long a queue of bursts is beside the one that stands while a
+// crowding is how long a queue of bursts is in addition to the standing one while a
 // link sends all it could, where it sends part of that: the mean queue ρ²/(1 − ρ)
 // of random arrivals (Kleinrock, Queueing Systems, vol. 1), from useful on down.
 func crowding(part float64) float64 {
@@ -383,12 +383,12 @@ func (s *solver) backUp(path []int32) {
 	}
 }
 
-// drained is for how long traffic stands that was stopped, in parts of the stop:
+// drained is for how long traffic that was paused stays queued, in parts of the stop:
 // what came meanwhile has to leave as well; ours.
 const drained = 2.0
 
 // stopped writes what being stopped for a share of the time does to a link's
-// queue: it stands while it is stopped and until it has drained, not all the
+// queue: it lasts while it is paused and until it has drained, not all the
 // time at the mean.
 func (s *solver) stopped(l int32, stop float64) {
 	q := &s.state[l]

@@ -21,7 +21,7 @@ type traffic struct {
 	net    []network.Flow
 	paths  []int32 // four links a flow
 
-	seconds float64   // that a share takes; +Inf where it stands still
+	seconds float64   // that a share takes; +Inf where it stalls
 	group   []float64 // the same by group of flows that wait for each other
 	links   []linkEffect
 	nics    []nicEffect
@@ -120,7 +120,7 @@ func (r *router) end(nic int32) site.End {
 }
 
 // plan spreads the flows of a healthy site: each takes the way whose fuller
-// link is emptiest. It stands for operators (and libraries) that pick the
+// link is emptiest. It represents operators (and libraries) that pick the
 // entropy of their queue pairs so that a placement does not collide.
 func (r *router) plan(t *traffic) {
 	for i := range t.flows {

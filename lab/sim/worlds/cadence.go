@@ -52,7 +52,7 @@ const (
 )
 
 // drawCadence draws the intervals, and with them how long steps are and how many
-// of them a report stands for.
+// of them a report covers.
 func drawCadence(r *random.Source) (Cadence, Jobs) {
 	c := Cadence{Lost: r.Uniform(0, 0.1)}
 	for i, kind := range polled {

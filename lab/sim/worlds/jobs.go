@@ -7,7 +7,7 @@ type Jobs struct {
 	// StepSeconds is about how long a step of the first job is: 0.3 to 60 s. 0
 	// draws it as the standard site does, 3 to 6 s.
 	StepSeconds float64
-	// Every is how many steps a report of a job stands for: 1 to 20; 0 draws it as
+	// Every is how many steps a report of a job covers: 1 to 20; 0 draws it as
 	// the standard site does.
 	Every int
 	// Split gives each job its part of the nodes, in proportion; nil is the

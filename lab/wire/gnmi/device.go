@@ -116,7 +116,7 @@ func (s *device) Stop() {
 }
 
 // Leave asks every client to go (GOAWAY) and stops once they have, or after
-// patience.
+// timeout.
 func (s *device) Leave(timeout time.Duration) {
 	s.mu.Lock()
 	server := s.server

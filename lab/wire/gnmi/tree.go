@@ -161,7 +161,7 @@ func ethernet(s *device, p *socket) []leaf {
 	return append(out, neighbours(s, p)...)
 }
 
-// rest is a count that stands at zero wherever the port has one.
+// rest is a count that stays at zero wherever the port has one.
 func (s *device) rest(p *socket, m telemetry.MetricName) func() (value, telemetry.Time, bool) {
 	return s.read(p.entity, m, func(board.Reading) value { return value{} })
 }

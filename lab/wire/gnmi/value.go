@@ -72,7 +72,7 @@ func (v value) typed(enc gpb.Encoding) *gpb.TypedValue {
 
 // leaf is a value that a switch can report.
 type leaf struct {
-	prefix []elem // of the notification that it is told in
+	prefix []elem // of the notification that it is sent in
 	path   []elem // below that
 	read   func() (value, telemetry.Time, bool)
 }

@@ -15,7 +15,7 @@ import (
 const lossless = "3"
 
 // shown is where a metric shows: a file or a statistic, and what the metric is
-// multiplied by to be what stands there.
+// multiplied by to be what the file contains.
 type shown struct {
 	metric telemetry.MetricName
 	name   string

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// tools are the programs and the library that a simulated subnet stands on.
+// tools are the programs and the library that a simulated subnet runs on.
 type tools struct{ ibsim, opensm, preload string }
 
 // Available states what is missing, nil if nothing is: Debian's ibsim-utils,
@@ -90,7 +90,7 @@ func (p *process) wait(ctx context.Context, said <-chan struct{}, what string) e
 func environment(vars map[string]string) []string {
 	env := os.Environ()
 	for k, v := range vars {
-		env = append(env, k+"="+v) // order-independent: each name stands once
+		env = append(env, k+"="+v) // order-independent: each name occurs once
 	}
 	return env
 }

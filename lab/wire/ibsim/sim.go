@@ -180,7 +180,7 @@ func (s *Sim) Lose(ctx context.Context, e End, percent int) error {
 	return s.Console(ctx, fmt.Sprintf("Error %s %d", s.at(e), percent))
 }
 
-// Environment is what a program is given so that it stands on a node of the
+// Environment is what a program is given so that it runs on a node of the
 // subnet.
 func (s *Sim) Environment(node int) map[string]string {
 	return map[string]string{"LD_PRELOAD": s.tools.preload, "IBSIM_SOCKNAME": s.name, "SIM_HOST": s.Net.Nodes[node].ID()}

@@ -72,7 +72,7 @@ func (d *device) gone(path string) bool {
 	return false
 }
 
-// none stands for a property that a device of this site does not have.
+// none represents a property that a device of this site does not have.
 type none struct{}
 
 // prune takes out what a device does not have, and excerpts of it.

@@ -9,7 +9,7 @@ import (
 // last is the last part of an entity's name.
 func last(e telemetry.Entity) string { return e.Name[strings.LastIndexByte(e.Name, '/')+1:] }
 
-// rack builds a rack's manager, which has the power of all that stands in it.
+// rack builds a rack's manager, which has the power of all that is in it.
 func (d *device) rack() {
 	d.manager = "RMC"
 	d.environment(d.chassis("Rack", object{"ChassisType": "Rack"}), "rack_power_watts", "rack_power_limit_watts")

@@ -13,7 +13,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// number is a reading as it stands in an answer.
+// number is a reading as an answer contains it.
 type number = json.Number
 
 // scaled is a reading times ten to the power of shift, with every digit that

@@ -75,7 +75,7 @@ func (l *log) note(e *telemetry.Event) {
 	default:
 		text = fmt.Sprintf("  successfully saved checkpoint from iteration %7d to /checkpoints", l.steps)
 	}
-	if l.titan { // the other tells no time here
+	if l.titan { // the other logs no time here
 		text = "[titan] " + strings.Replace(clock(e.At, "2006-01-02 15:04:05.000"), ".", ",", 1) + " - root - INFO - " + text
 	}
 	l.lines = append(l.lines, text)

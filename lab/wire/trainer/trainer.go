@@ -34,7 +34,7 @@ type Fleet struct {
 	client    http.Client
 	scheduled bool
 	reported  map[telemetry.Entity]telemetry.Time // of each job and rank, the step reported last
-	models    map[telemetry.Entity]bool           // jobs whose model was told
+	models    map[telemetry.Entity]bool           // jobs whose model was reported
 	refused   atomic.Uint64
 }
 

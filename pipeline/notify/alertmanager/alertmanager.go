@@ -174,7 +174,7 @@ func (a *Alertmanager) Remind(ctx context.Context, open []*notify.Message) notif
 	for _, m := range open {
 		content, err := m.Read()
 		if err != nil {
-			continue // it was told once, and then it could be read
+			continue // it was sent once, and then it could be read
 		}
 		if r, over := a.ended[content.Data.ID]; over && r >= content.Data.Revision {
 			continue

@@ -17,8 +17,8 @@ const (
 	Site      = "site"
 	Root      = "root"   // the root entity, kind:name
 	Within    = "within" // the root and what contains it
-	Entity    = "entity" // the root, hurt entities and jobs
-	Job       = "job"    // hurt jobs, with and without job: before them
+	Entity    = "entity" // the root, degraded entities and jobs
+	Job       = "job"    // degraded jobs, with and without job: before them
 	Team      = "team"   // whose it is, by the configuration
 )
 

@@ -20,8 +20,8 @@ const (
 	Accepts   Way = iota + 1 // takes it
 	Refuses                  // says no
 	Throttles                // says not now, but after Wish
-	Hangs                    // hears it and never answers
-	BreaksOff                // hears it and goes away without an answer
+	Hangs                    // receives it and never answers
+	BreaksOff                // receives it and closes the connection without an answer
 	Leaves                   // says that it wants no more, ever
 	Absent                   // is not there: nothing reaches it
 	Redirects                // says that it is elsewhere

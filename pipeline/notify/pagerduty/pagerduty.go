@@ -123,7 +123,7 @@ func body(m *notify.Message, t *text.Text, key string) ([]byte, error) {
 		e.Payload.Details.Impact = &content.Data.Impact.Jobs[0]
 	}
 	b, err := post.JSON(&e)
-	if len(b) > maxEvent { // a chain of thousands: what is cut stands on the page
+	if len(b) > maxEvent { // a chain of thousands: what is cut is on the page
 		e.Payload.Details.Incident = nil
 		b, err = post.JSON(&e)
 	}

@@ -66,7 +66,7 @@ func JSON(v any) ([]byte, error) {
 func (c *Client) Send(ctx context.Context, r Request) notify.Answer {
 	ctx, cancel := context.WithTimeout(ctx, c.c.Timeout)
 	defer cancel()
-	var reached atomic.Bool // a connection was there: from here on it may have been heard
+	var reached atomic.Bool // a connection was there: from here on the request may have been received
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
 	if err != nil {

@@ -131,7 +131,7 @@ func (r *Raiser) Take(alerts []Alert) {
 	}
 	for _, a := range alerts {
 		if a.Labels["incident"] != "" {
-			r.count.own.Inc() // the incident itself is told
+			r.count.own.Inc() // the incident itself is sent
 			continue
 		}
 		a.print, a.group = a.fingerprint(), a.key()

@@ -69,7 +69,7 @@ func (w *Watch) look(ctx context.Context) error {
 	switch e, err := w.r.lease.kv.Get(ctx, leaseKey); {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 	case err != nil:
-		w.since = time.Time{} // who cannot be heard may not be heard either
+		w.since = time.Time{} // whose answers are not received may not receive either
 		return err
 	default:
 		revision = e.Revision()

@@ -11,7 +11,7 @@ import (
 // Entry is one encoded record on its way to the log.
 type Entry struct {
 	Record  []byte // what telemetry.AppendRecord wrote
-	Thinned bool   // it is a frame that stands for several
+	Thinned bool   // it is a frame that replaces several
 }
 
 // KindOf returns the kind of an encoded record, zero if there is none.

@@ -98,7 +98,7 @@ type slot struct {
 	size    int
 	frame   telemetry.FrameHeader
 	before  int32 // of a frame: the member of its group before it, or none
-	grouped bool  // a later member of its group stands for it
+	grouped bool  // a later member of its group replaces it
 	gone    bool
 }
 

@@ -1,5 +1,5 @@
 // Command peer reads a tree with node_exporter's infiniband collector, as often
-// as it is told to, and prints the processor time of one reading in nanoseconds
+// as its arguments require, and prints the processor time of one reading in nanoseconds
 // and how many samples it gave. Benchmarks stand beside it.
 package main
 

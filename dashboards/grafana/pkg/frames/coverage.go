@@ -15,30 +15,30 @@ import (
 const MaxLanes = 100
 
 const (
-	heard  = "heard"
-	silent = "silent"
+	receiving = "heard"
+	noData    = "silent"
 )
 
 func coverageColours() data.ValueMappings {
 	return data.ValueMappings{data.ValueMapper{
-		heard:  {Text: heard, Color: "semi-dark-green", Index: 0},
-		silent: {Text: silent, Color: "dark-orange", Index: 1},
+		receiving: {Text: receiving, Color: "semi-dark-green", Index: 0},
+		noData:    {Text: noData, Color: "dark-orange", Index: 1},
 	}}
 }
 
-// Coverage makes a table of the sources, silent ones first.
+// Coverage makes a table of the sources, stale ones first.
 func Coverage(c *client.SourceList, now time.Time) *data.Frame {
 	list := slices.Clone(c.Sources)
-	slices.SortStableFunc(list, func(a, b client.Source) int { return silentFirst(a.Silent, b.Silent) })
+	slices.SortStableFunc(list, func(a, b client.Source) int { return staleFirst(a.Silent, b.Silent) })
 	n := len(list)
 	state, collector := text("state", n), text("collector", n).called("Collector")
 	target, part := text("target", n).called("Target"), text("part", n).called("Part")
 	series, latest, age := count("series", n).called("Series"), optionalMoment("latest", n), number("age_seconds", n)
 	cadence, offset := number("cadence_seconds", n), number("clock_offset_seconds", n)
 	for r, s := range list {
-		state.Set(r, heard)
+		state.Set(r, receiving)
 		if s.Silent {
-			state.Set(r, silent)
+			state.Set(r, noData)
 		}
 		collector.Set(r, s.Collector)
 		target.Set(r, s.Target)
@@ -65,7 +65,7 @@ func known(seconds float64) *float64 {
 	return &seconds
 }
 
-func silentFirst(a, b bool) int {
+func staleFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -112,7 +112,7 @@ func Timeline(c *client.SourceList, from, to time.Time) []*data.Frame {
 
 // frame lists the times at which the lane's state changes.
 func (l lane) frame(from, to time.Time) *data.Frame {
-	at, state := []time.Time{from}, []string{heard}
+	at, state := []time.Time{from}, []string{receiving}
 	slices.SortFunc(l.gaps, func(a, b client.Gap) int { return a.From.Compare(b.From) })
 	turn := func(t time.Time, s string) {
 		if !t.After(at[len(at)-1]) {
@@ -124,9 +124,9 @@ func (l lane) frame(from, to time.Time) *data.Frame {
 		}
 	}
 	for _, g := range l.gaps {
-		turn(g.From, silent)
+		turn(g.From, noData)
 		if g.To != nil {
-			turn(*g.To, heard)
+			turn(*g.To, receiving)
 		}
 	}
 	// The last state holds until the end of the range.

@@ -146,10 +146,10 @@ func TestLanes(t *testing.T) {
 			for m := range 60 {
 				// Between the minutes, so that ends are no matter.
 				moment := minute(m).Add(30 * time.Second)
-				want := heard
+				want := receiving
 				for _, g := range gaps {
 					if g.From.Before(moment) && (g.To == nil || g.To.After(moment)) {
-						want = silent
+						want = noData
 					}
 				}
 				got := ""

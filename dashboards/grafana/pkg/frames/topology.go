@@ -46,7 +46,7 @@ func Topology(t *client.Topology, centre string) []*data.Frame {
 		Say(out[0], fmt.Sprintf("%d entities are drawn as %d groups: ask for fewer hops, or around another entity, to see them one by one", len(all), len(members)))
 	}
 	if t.Truncated || centre == "" && len(t.Edges) >= 5000 {
-		Say(out[0], "this is a part: Quintet tells at most 5,000 edges at a time")
+		Say(out[0], "this is a part: Quintet returns at most 5,000 edges at a time")
 	}
 	return out
 }
