@@ -23,9 +23,9 @@ const (
 	Saturated   Reason = "saturated"    // a counter at its maximum, which counts no further
 	Skipped     Reason = "skipped"      // left out on purpose, to spare a slow device
 	Stale       Reason = "stale"        // too old, or older than what was emitted
-	Unknown     Reason = "unknown"      // nothing says what it means or belongs to
+	Unknown     Reason = "unknown"      // its meaning or its owner is not known
 	Unreadable  Reason = "unreadable"   // reading failed, for a reason not listed here
-	Unsupported Reason = "unsupported"  // the device says that it does not have it
+	Unsupported Reason = "unsupported"  // the device reports that it does not have it
 	Vanished    Reason = "vanished"     // it was there, and is gone
 	Other       Reason = "other"        // none of these
 )

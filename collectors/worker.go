@@ -60,7 +60,7 @@ func newWorker(spec Spec, s *supervisor, set *metrics.Set) *worker {
 
 // keep runs the collector until ctx is done.
 func (w *worker) keep(ctx context.Context) {
-	wait, said := firstWait, ""
+	wait, lastError := firstWait, ""
 	for {
 		began := time.Now()
 		err := w.once(ctx)
@@ -68,11 +68,11 @@ func (w *worker) keep(ctx context.Context) {
 			return
 		}
 		if time.Since(began) >= healthyAfter {
-			wait, said = firstWait, ""
+			wait, lastError = firstWait, ""
 		}
 		pause := Jitter(wait)
 		wait = min(2*wait, longestWait)
-		w.ended(err, pause, &said)
+		w.ended(err, pause, &lastError)
 		if !Sleep(ctx, pause) {
 			return
 		}
@@ -99,16 +99,16 @@ func (w *worker) once(ctx context.Context) (err error) {
 
 // ended counts a restart and logs why; the same reason again is not worth a second
 // line.
-func (w *worker) ended(err error, pause time.Duration, said *string) {
+func (w *worker) ended(err error, pause time.Duration, lastError *string) {
 	w.mu.Lock()
 	w.restarts++
 	w.mu.Unlock()
 	w.own.restarts.Inc()
 	level := slog.LevelWarn
-	if err.Error() == *said {
+	if err.Error() == *lastError {
 		level = slog.LevelDebug
 	}
-	*said = err.Error()
+	*lastError = err.Error()
 	w.log.Log(context.Background(), level, "collector ended", "target", w.spec.Target, "err", err, "again_in", pause.Round(time.Millisecond))
 }
 

@@ -50,16 +50,16 @@ func (c *Claim) Validate() error {
 	case c.Renews != "" && (c.Over != "" || c.Whole || len(c.Incidents) > 0):
 		return errors.New("claim: renews one and is another")
 	case c.Whole && len(c.Incidents) > 0:
-		return errors.New("claim: nothing was published before, and yet incidents are held")
+		return errors.New("claim: nothing was published before, and yet incidents are listed")
 	}
 	seen := map[string]bool{}
 	for i := range c.Incidents {
 		in := &c.Incidents[i]
 		if err := incidentSound(in); err != nil {
-			return fmt.Errorf("claim: held incident %d, %.40q: %w", i, in.ID, err)
+			return fmt.Errorf("claim: incident %d, %.40q: %w", i, in.ID, err)
 		}
 		if seen[in.ID] {
-			return fmt.Errorf("claim: held incident %d, %.40q: held twice", i, in.ID)
+			return fmt.Errorf("claim: incident %d, %.40q: duplicate", i, in.ID)
 		}
 		seen[in.ID] = true
 	}

@@ -111,7 +111,7 @@ func (r *Runner) Budgets(length telemetry.Duration, job telemetry.Entity) (attri
 	return attribute.Budgets{}, nil
 }
 
-// Bottlenecks states what held the work back in the last length of time.
+// Bottlenecks states what limited the work in the last length of time.
 func (r *Runner) Bottlenecks(length telemetry.Duration) (attribute.Bottlenecks, error) {
 	if c, ok := r.machine.(*core); ok {
 		return c.engine.Bottlenecks(length)

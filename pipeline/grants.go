@@ -123,7 +123,7 @@ func readGrants(data string) (g grants.Grants, ok bool, err error) {
 func (s *service) stateGrants(ctx context.Context) error {
 	look := time.NewTicker(lookAtGrants)
 	defer look.Stop()
-	var said []byte
+	var stated []byte
 	var at, changed time.Time
 	trouble := ""
 	if err := s.noteStated(nil); err != nil {
@@ -134,11 +134,11 @@ func (s *service) stateGrants(ctx context.Context) error {
 		if due := time.Since(at) >= renewSite; err == nil && (due || !info.ModTime().Equal(changed)) {
 			changed = info.ModTime()
 			var content []byte
-			if content, err = s.stateGrantsOnce(ctx, said, due); err == nil {
-				if !bytes.Equal(content, said) || due {
+			if content, err = s.stateGrantsOnce(ctx, stated, due); err == nil {
+				if !bytes.Equal(content, stated) || due {
 					at = time.Now()
 				}
-				said, trouble = content, ""
+				stated, trouble = content, ""
 			} else if ctx.Err() == nil && err.Error() != trouble {
 				trouble = err.Error()
 				s.c.Logger.Error("what processes may state is as it was", "error", err)
@@ -154,20 +154,20 @@ func (s *service) stateGrants(ctx context.Context) error {
 
 // stateGrantsOnce states the grants if they differ from the last statement, or
 // anyhow.
-func (s *service) stateGrantsOnce(ctx context.Context, said []byte, anyhow bool) ([]byte, error) {
+func (s *service) stateGrantsOnce(ctx context.Context, stated []byte, anyhow bool) ([]byte, error) {
 	g, ok, err := readGrants(s.c.File.Data)
-	if err != nil || !ok && said == nil {
-		return said, err
+	if err != nil || !ok && stated == nil {
+		return stated, err
 	}
 	c, err := g.Config(telemetry.Time(time.Now().UnixNano()))
 	if err != nil {
-		return said, err
+		return stated, err
 	}
-	if !anyhow && bytes.Equal(c.Content, said) {
-		return said, nil
+	if !anyhow && bytes.Equal(c.Content, stated) {
+		return stated, nil
 	}
 	if err := s.bus.Append(ctx, s.c.Process, &telemetry.Record{Kind: telemetry.ConfigRecord, Config: c}); err != nil {
-		return said, err
+		return stated, err
 	}
 	return c.Content, s.noteStated(c.Content)
 }

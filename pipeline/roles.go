@@ -12,10 +12,10 @@ type Role string
 
 // The roles.
 const (
-	Collect Role = "collect" // reads devices and states what they say
+	Collect Role = "collect" // reads devices and states what they report
 	Tick    Role = "tick"    // moves the log's time
 	Engine  Role = "engine"  // judges
-	Store   Role = "store"   // holds the log, where the server is our own
+	Store   Role = "store"   // stores the log, where the server is our own
 	Notify  Role = "notify"  // notifies receivers
 	Web     Role = "web"     // the API and the page
 )

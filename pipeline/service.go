@@ -54,7 +54,7 @@ type Config struct {
 	Collectors []collectors.Spec
 	Page       fs.FS
 	Runbooks   []fs.FS // folders of signatures, later before earlier
-	Demo       string  // says what is played, where it is not a real site
+	Demo       string  // states what is played, where it is not a real site
 	// Play, if any, states records and ticks in the place of collectors and the
 	// ticker. It ends with the recording.
 	Play func(ctx context.Context, log *bus.Bus) error

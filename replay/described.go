@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// description is what a judge needs of a recording beside the answer: its
+// description is what a judge needs of a recording in addition to the answer: its
 // topology, its jobs' steps and how long it is.
 type description struct {
 	class      string
@@ -87,7 +87,7 @@ func (l *listener) handle(b telemetry.EncodedFrame) error {
 }
 
 // truthFile is where the truth about a recording is: inside a bundle, and
-// beside a trace under its name with .truth.json for its ending.
+// next to a trace under its name with .truth.json for its ending.
 func truthFile(rec *Recording) string {
 	if rec.Bundle != nil {
 		return filepath.Join(rec.Path, TruthFile)

@@ -20,7 +20,7 @@ type OpenConfig struct {
 // Recording is an open trace or bundle. It is not safe for concurrent use.
 type Recording struct {
 	Path string
-	// Warnings say what is doubtful about it, without reason to refuse it.
+	// Warnings state what is doubtful about it, without reason to refuse it.
 	Warnings []string
 	// Bundle is set where the recording is a bundle.
 	Bundle *bundle.Bundle
@@ -104,7 +104,7 @@ func (r *Recording) Snapshot() ([]byte, error) {
 	return r.Trace.Snapshot()
 }
 
-// Site names the site the recording is of, "" where it does not say.
+// Site names the site the recording is of, "" where it is not stated.
 func (r *Recording) Site() string {
 	if r.Bundle != nil {
 		return r.Bundle.Site.Site
@@ -112,7 +112,7 @@ func (r *Recording) Site() string {
 	return r.Trace.Header().Site
 }
 
-// Span returns the first and the last instant that the recording speaks of.
+// Span returns the first and the last instant that the recording refers to.
 func (r *Recording) Span() (first, last telemetry.Time) {
 	if r.Bundle != nil {
 		return r.Bundle.Span()

@@ -253,7 +253,7 @@ func (d *decoder) table(n *yaml.Node, v reflect.Value, f Field) {
 	v.Set(out)
 }
 
-// kindOf says what a node is, for an error.
+// kindOf returns what a node is, for an error.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -126,7 +126,7 @@ func (m *Metric) validateLists() error {
 }
 
 // like fills in what the metrics of one table share. A name that ends in
-// _total makes a counter, of 64 bits if nothing else is said; any other a
+// _total makes a counter, of 64 bits if nothing else is stated; any other a
 // gauge.
 func like(d Metric, ms ...Metric) []Metric {
 	for i := range ms {

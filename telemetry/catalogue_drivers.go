@@ -2,7 +2,7 @@ package telemetry
 
 // Counters that only one maker's RDMA driver has. What several have under
 // different names is in catalogue_roce.go. None is judged by default but
-// where its table says so: their meanings shift between driver versions. The
+// where its table states it: their meanings shift between driver versions. The
 // hundreds of hfi1 (Omni-Path) are carried undeclared.
 
 // row is a metric of a driver's table: its name, the driver's file, and what it

@@ -30,7 +30,7 @@ func gpuMetrics() []Metric {
 	return append(append(work, body...), errors...)
 }
 
-// gpuThrottleMetrics say why a GPU runs slower than it could.
+// gpuThrottleMetrics state why a GPU runs slower than it could.
 func gpuThrottleMetrics() []Metric {
 	return like(Metric{Kinds: kinds(GPU), Unit: "seconds", Rise: Worse, Detectors: shapes(ShapeBurst)},
 		Metric{Name: "gpu_clock_event_reasons", Domain: Computing, Unit: "bit_mask", Type: StateOf, Detectors: shapes(ShapeLevel), Help: "Why clocks are below their maximum: 4 software power cap, 8 hardware slowdown, 16 sync boost, 32 software and 64 hardware thermal slowdown, 128 power brake.", Origin: "NVML nvmlClocksEventReasons; DCGM field 112"},

@@ -119,7 +119,7 @@ func (f *Frame) other(i Instant) Time {
 }
 
 // appendTimes writes the first authoritative time, the last less the first, and
-// how far each between lies from an even spread.
+// how far each between is from an even spread.
 func appendTimes(dst []byte, f *Frame, unit int64) []byte {
 	n := len(f.Instants)
 	first := int64(f.Time(0)) / unit

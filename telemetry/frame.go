@@ -1,7 +1,7 @@
 package telemetry
 
 // Instant is one moment of a frame in both clocks. Source is when the device
-// says it measured, Received when the collector had it; zero if not stated.
+// states it measured, Received when the collector had it; zero if not stated.
 type Instant struct {
 	Source   Time
 	Received Time
@@ -10,7 +10,7 @@ type Instant struct {
 // State states what a frame carries for one series at one instant.
 type State uint8
 
-// The states. Absence says nothing; a gap says "asked, and there was no value".
+// The states. Absence states nothing; a gap states "asked, and there was no value".
 const (
 	Absent State = iota
 	Gap

@@ -35,7 +35,7 @@ const (
 // castagnoli is read only; its tables are made once by the standard library.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Errors of a frame's bytes. Anything else a decoder says is about bytes whose
+// Errors of a frame's bytes. Any other error of a decoder is about bytes whose
 // checksum is right: they were written wrongly.
 var (
 	ErrFrameVersion  = errors.New("unknown frame version")
@@ -43,7 +43,7 @@ var (
 	ErrFrameSchema   = errors.New("another schema's frame")
 )
 
-// FrameHeader is what a frame says before its samples.
+// FrameHeader is what a frame states before its samples.
 type FrameHeader struct {
 	Fingerprint Fingerprint
 	Incarnation uint64
@@ -53,7 +53,7 @@ type FrameHeader struct {
 	First, Last Time // authoritative times of the first and the last instant
 }
 
-// Header verifies the checksum and reads the header. It allocates only to say
+// Header verifies the checksum and reads the header. It allocates only to report
 // what is wrong.
 func (b EncodedFrame) Header() (FrameHeader, error) {
 	r := reader{b: b}

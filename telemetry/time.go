@@ -43,7 +43,7 @@ func (t *Time) UnmarshalText(b []byte) error {
 }
 
 // Interval is a span of time known by its two ends. An onset is an interval,
-// because the moment itself is not observed: it lies between the last good and the
+// because the moment itself is not observed: it is between the last good and the
 // first bad sample.
 type Interval struct {
 	Earliest Time `json:"earliest"`

@@ -33,15 +33,15 @@ func ProcessName(file *config.File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	said := file.NATS.Process
+	configured := file.NATS.Process
 	name, ok := has.Name()
 	switch {
-	case ok && said != "" && said != name:
-		return "", fmt.Errorf("nats: process %q: %s was enrolled for %q, and may not publish as another process", said, file.NATS.CredentialsFile, name)
+	case ok && configured != "" && configured != name:
+		return "", fmt.Errorf("nats: process %q: %s was enrolled for %q, and may not publish as another process", configured, file.NATS.CredentialsFile, name)
 	case ok:
 		return name, nil
-	case said != "":
-		return said, nil
+	case configured != "":
+		return configured, nil
 	}
 	return hostName()
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors/standard"
 )
 
-// Where is what Find looks at beside this host.
+// Where is what Find looks at in addition to this host.
 type Where struct {
 	Root  string   // of this host's file system
 	Hosts []string // host, host:port or URL

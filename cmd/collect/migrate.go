@@ -60,7 +60,7 @@ func (c *migrateCommand) file(sh *cli.Shell, path string) error {
 	return replace(path, former, text)
 }
 
-// replace gives a file another content, and keeps the former beside it.
+// replace gives a file another content, and keeps the former next to it.
 func replace(path string, former, text []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -139,15 +139,15 @@ func identify(req *http.Request, user string) error {
 
 // refusal is the service's error about a request.
 func refusal(resp *http.Response) error {
-	var said struct{ Error, Field string }
+	var answered struct{ Error, Field string }
 	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
-	if json.Unmarshal(b, &said) != nil || said.Error == "" {
+	if json.Unmarshal(b, &answered) != nil || answered.Error == "" {
 		return errors.New(resp.Status)
 	}
-	if said.Field != "" {
-		return fmt.Errorf("%s: %s", said.Field, said.Error)
+	if answered.Field != "" {
+		return fmt.Errorf("%s: %s", answered.Field, answered.Error)
 	}
-	return errors.New(said.Error)
+	return errors.New(answered.Error)
 }
 
 // printSummary prints what the trace contains.

@@ -16,7 +16,7 @@ import (
 // maxKnowledge bounds a file of rules or a dashboard that is looked into.
 const maxKnowledge = 4 << 20
 
-// knowledge is what lies at or below a path, by what it is.
+// knowledge is what is at or below a path, by what it is.
 type knowledge struct {
 	signatures bool            // there are signature.yaml
 	rules      []promlint.File // of Prometheus
@@ -24,7 +24,7 @@ type knowledge struct {
 	tests      []string        // of Prometheus rules, in promtool's format
 }
 
-// look sorts what lies at or below a path. A file that is none of these is a
+// look sorts what is at or below a path. A file that is none of these is a
 // signature's.
 func look(path string) (k knowledge, err error) {
 	root, err := os.Stat(path)

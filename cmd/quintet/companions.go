@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// companions run beside the service; when one fails, everything is to stop.
+// companions run concurrently with the service; when one fails, everything is to stop.
 type companions struct {
 	ctx     context.Context
 	stop    context.CancelFunc

@@ -60,7 +60,7 @@ func (c *enrollCommand) Run(sh *cli.Shell) error {
 // grantWithin is how long the process that holds the log may take to state a grant.
 const grantWithin = 30 * time.Second
 
-// grant writes what a process that only collects may state beside the site's keys,
+// grant writes what a process that only collects may state next to the site's keys,
 // where the process that holds the log finds it. Processes of other roles may state
 // anything, unless they are enrolled with limits.
 func (c *enrollCommand) grant(sh *cli.Shell, file *config.File) (err error) {

@@ -29,7 +29,7 @@ type exportCommand struct {
 // The files of an export.
 var exported = [...]string{"samples.parquet", "events.parquet", "edges.parquet"}
 
-// Run writes the three files beside their places and moves them there when all
+// Run writes the three files next to their places and moves them there when all
 // are whole. What could be read of a recording that was cut off is written, and
 // the cut is an error.
 func (c *exportCommand) Run(sh *cli.Shell) error {

@@ -38,7 +38,7 @@ func importers(kinds []kind.Kind) (c importCommand) {
 // Validate returns an error if the flags are invalid.
 func (c *importing) Validate() error { return c.Source.Validate() }
 
-// Run writes the trace beside its place and moves it there when it is whole.
+// Run writes the trace next to its place and moves it there when it is whole.
 func (c *importing) Run(sh *cli.Shell) error {
 	if err := unclaimed(c.Output, c.Force); err != nil {
 		return fmt.Errorf("import: %w", err)

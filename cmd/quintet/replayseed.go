@@ -26,7 +26,7 @@ func (c *replayCommand) seed(ctx context.Context, log *bus.Bus, s *pipeline.Conf
 	if err != nil || snapshot == nil {
 		return 0, err
 	}
-	_, said, err := engine.Moved(snapshot, 0)
+	_, meta, err := engine.Moved(snapshot, 0)
 	if err != nil {
 		return 0, err
 	}
@@ -34,19 +34,19 @@ func (c *replayCommand) seed(ctx context.Context, log *bus.Bus, s *pipeline.Conf
 	if err != nil {
 		return 0, err
 	}
-	if version, rules := runner.Identity(); said.Engine != version || said.Rules != rules {
+	if version, rules := runner.Identity(); meta.Engine != version || meta.Rules != rules {
 		s.Logger.Warn("the recording's state is of another engine or of other rules: the page begins without it", "recording", c.Recording)
 		return 0, nil
 	}
-	first, err := schemasBefore(rec, said.Tick)
+	first, err := schemasBefore(rec, meta.Tick)
 	if err != nil {
 		return 0, err
 	}
-	first = append(first, &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: said.Tick}})
+	first = append(first, &telemetry.Record{Kind: telemetry.TickRecord, Tick: telemetry.Tick{At: meta.Tick}})
 	if err := log.Append(ctx, "recording", first...); err != nil {
 		return 0, err
 	}
-	return said.Tick, begin(ctx, log, snapshot)
+	return meta.Tick, begin(ctx, log, snapshot)
 }
 
 // schemasBefore are the schemas that are stated at or before a tick.
@@ -75,12 +75,12 @@ func begin(ctx context.Context, log *bus.Bus, snapshot []byte) error {
 	if err != nil {
 		return err
 	}
-	moved, said, err := engine.Moved(snapshot, last)
+	moved, meta, err := engine.Moved(snapshot, last)
 	if err != nil {
 		return err
 	}
-	for i := range said.Incidents {
-		x := &said.Incidents[i]
+	for i := range meta.Incidents {
+		x := &meta.Incidents[i]
 		b, err := engine.Canonical(x)
 		if err != nil {
 			return err
@@ -89,5 +89,5 @@ func begin(ctx context.Context, log *bus.Bus, snapshot []byte) error {
 			return fmt.Errorf("incident %s: %w", x.ID, err)
 		}
 	}
-	return log.PutSnapshot(ctx, bus.SnapshotInfo{Position: last, Tick: said.Tick, Engine: said.Engine, Rules: said.Rules}, moved)
+	return log.PutSnapshot(ctx, bus.SnapshotInfo{Position: last, Tick: meta.Tick, Engine: meta.Engine, Rules: meta.Rules}, moved)
 }

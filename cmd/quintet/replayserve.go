@@ -39,7 +39,7 @@ func (c *replayCommand) serve(sh *cli.Shell) error {
 	}
 	speed := 1.0
 	switch {
-	case c.Speed == 0: // not said
+	case c.Speed == 0: // not stated
 	case c.Speed.most():
 		speed = 0
 	default:
@@ -145,8 +145,8 @@ func (c *replayCommand) siteOf(sh *cli.Shell) (telemetry.SiteConfig, error) {
 	found := errors.New("found")
 	err = rec.Each(func(_ uint64, r *telemetry.Record) error {
 		if r.Kind == telemetry.ConfigRecord && r.Config.Key == telemetry.ConfigSite {
-			if said, err := telemetry.ParseSiteConfig(r.Config.Content); err == nil {
-				site = said
+			if parsed, err := telemetry.ParseSiteConfig(r.Config.Content); err == nil {
+				site = parsed
 				return found
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/replay"
 )
 
-// truthEnding is that of the truth beside a trace.
+// truthEnding is that of the truth next to a trace.
 const truthEnding = ".truth.json"
 
 // labelled replaces each folder of traces by the traces in it that have a truth

@@ -64,7 +64,7 @@ func delegates(command string) bool {
 	return false
 }
 
-// locate returns where quintet-lab is: beside this program, or in PATH.
+// locate returns where quintet-lab is: in the folder of this program, or in PATH.
 func locate() (string, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -83,7 +83,7 @@ func (t TLS) Server() (*tls.Config, error) {
 	return c, nil
 }
 
-// keeper holds what the files held when they were last read.
+// keeper holds what the files contained when they were last read.
 type keeper struct {
 	tls TLS
 

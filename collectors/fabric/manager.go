@@ -35,7 +35,7 @@ func (r *reader) readManager(ctx context.Context) {
 		// A manager that is gone is not a fault of the subnet; where nothing was
 		// asked, nothing is known of it.
 		r.drop(collectors.Unreadable, 1)
-		r.log.Debug("the subnet manager does not answer", "err", err, "program", a.err, "says", said(a.complaints))
+		r.log.Debug("the subnet manager does not answer", "err", err, "program", a.err, "says", lastLine(a.complaints))
 		if ibdiag.Timeouts(a.complaints) > 0 {
 			r.note(of, "sm_up", 0)
 		} else if cell, ok := r.health.Cell(of, telemetry.Column{Metric: "sm_up", Type: telemetry.Uint}); ok {

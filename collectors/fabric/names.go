@@ -21,7 +21,7 @@ type node struct {
 	host    string // of an adapter, "" if not known
 	lid     uint16
 	many    bool // an adapter with several ports
-	unnamed bool // it did not say what it is called
+	unnamed bool // it reported no name
 	device  *device
 	portFmt string
 }

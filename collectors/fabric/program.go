@@ -19,7 +19,7 @@ type runner interface {
 type request struct {
 	program string
 	args    []string
-	most    int // bytes that it may say
+	most    int // bytes that it may print
 	patient time.Duration
 	// turns alternates running and pausing a program where it would send too much
 	// in one go; the zero turns let it run.
@@ -41,7 +41,7 @@ type turns struct {
 type answer struct {
 	out, complaints []byte
 	took            time.Duration // of its own, without rests
-	cut             bool          // it said more than it may
+	cut             bool          // it printed more than it may
 	err             error
 }
 
@@ -119,7 +119,7 @@ func (t turns) take(p *os.Process, done <-chan error) (rested time.Duration, err
 			continue
 		}
 		if pause(p) != nil {
-			return rested, <-done // it has ended, or cannot be held
+			return rested, <-done // it has ended, or cannot be paused
 		}
 		timer.Reset(rest)
 		select {

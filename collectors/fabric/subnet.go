@@ -32,7 +32,7 @@ type cable struct {
 	state     linkState
 	start     telemetry.Time      // of its edge
 	lost      telemetry.Time      // when it went down, or out of view
-	contained [2]telemetry.Entity // its ends that were said to lie in their owners, in this run
+	contained [2]telemetry.Entity // its ends that were reported as contained in their owners, in this run
 }
 
 // linkState is what is known of a link.

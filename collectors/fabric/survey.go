@@ -51,7 +51,7 @@ func (r *reader) survey(ctx context.Context) {
 	r.drop(collectors.Malformed, faults.Count)
 	switch {
 	case a.err != nil:
-		err = fmt.Errorf("%w: %s", a.err, said(a.complaints))
+		err = fmt.Errorf("%w: %s", a.err, lastLine(a.complaints))
 	case a.cut:
 		r.dropped[collectors.OverLimit]++
 	}
@@ -72,9 +72,9 @@ func (r *reader) survey(ctx context.Context) {
 	r.swept(start, nil)
 }
 
-// said is the last line of a program's error output, as far as it goes: the error
+// lastLine is the last line of a program's error output, as far as it goes: the error
 // that ended it.
-func said(complaints []byte) string {
+func lastLine(complaints []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(complaints)), "\n")
 	last := lines[len(lines)-1]
 	if last == "" {
@@ -181,7 +181,7 @@ func (r *reader) emitChange(x *change, at telemetry.Time) {
 	if x.over {
 		e.End = at
 		for i, of := range x.cable.entities {
-			if r.gap(of); x.which[i] { // until another cable says otherwise
+			if r.gap(of); x.which[i] { // until another cable shows otherwise
 				r.set(of, "port_up", 0)
 			}
 		}

@@ -7,7 +7,7 @@ import "github.com/quintet-dc/quintet/collectors"
 // 128 series and as many leaves that mean nothing, has room.
 const maxKept = 128 << 20
 
-// About what is kept of each, in bytes, beside its name.
+// About what is kept of each, in bytes, without its name.
 const (
 	placeBytes = 128  // a place that means nothing, or a path
 	nodeBytes  = 640  // one that means something, with its use

@@ -11,7 +11,7 @@ type pace struct {
 	never    time.Duration
 	stable   time.Duration // a session that lasted so long resets the back-off
 	answers  time.Duration // what a dialled target may take for its first word
-	quiet    time.Duration // a target that samples and says nothing for so long is dialled anew
+	quiet    time.Duration // a target that samples and sends no data for so long is dialled again
 	restate  time.Duration // how often what does not change is stated again
 	together time.Duration // the readings of one sample come within this
 	sweep    time.Duration // how often the health of reading is reported

@@ -42,7 +42,7 @@ type reader struct {
 	queues  bool
 	names   string            // which word names a port
 	domain  string            // taken off neighbours' names
-	peer    func(string) bool // says that a system is a switch of ours
+	peer    func(string) bool // reports whether a system is a switch of the site
 	target  string
 	every   time.Duration // between samples of most series
 	book    *book.Book
@@ -62,7 +62,7 @@ type reader struct {
 	at       telemetry.Instant // of the notification that is being read
 	seq      uint64
 	splitAt  telemetry.Time
-	stale    bool // a port is called something else than the tree says
+	stale    bool // a port is called something else than in the tree
 	group    *subscription
 	open     bool // something was noted since the last frame
 	batch    telemetry.Instant

@@ -51,7 +51,7 @@ type device struct {
 	target  Target
 	cfg     *Config
 	guard   dial.Guard
-	slots   chan struct{} // to be held while dialling
+	slots   chan struct{} // to be acquired while dialling
 	log     *slog.Logger
 	profile *Profile
 	subs    []*subscription
@@ -69,7 +69,7 @@ type device struct {
 	samples  bool   // something is sampled: silence means something
 }
 
-// keep holds a session with the target until ctx is done.
+// keep maintains a session with the target until ctx is done.
 func (d *device) keep(ctx context.Context) {
 	wait := d.pace.first
 	for {

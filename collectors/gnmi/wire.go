@@ -117,11 +117,11 @@ func (r *reader) message(b []byte, received telemetry.Time) (synced bool, err er
 		case f.num == 3 && f.typ == protowire.VarintType:
 			synced = f.value != 0
 		case f.num == 4 && f.typ == protowire.BytesType:
-			_, said, err := pair(f.bytes, 0, 2)
+			_, reason, err := pair(f.bytes, 0, 2)
 			if err != nil {
 				return synced, err
 			}
-			return synced, fmt.Errorf("%w: %.200q", errStream, said)
+			return synced, fmt.Errorf("%w: %.200q", errStream, reason)
 		}
 	}
 	return synced, nil

@@ -96,7 +96,7 @@ func DecodeConfig(n *yaml.Node) (Config, error) {
 
 func types() []string { return []string{typeFile, typeKube, typeLog, typeDumps, typeRAS, typeSlurm} }
 
-// keysOf are the keys that a type has beside type, name and every.
+// keysOf are the keys that a type has in addition to type, name and every.
 func keysOf(kind string) string {
 	switch kind {
 	case typeSlurm:

@@ -26,7 +26,7 @@ func find(_ context.Context, where kind.Search) []kind.Found {
 }
 
 // findSlurm reads Slurm's configuration. Its daemon for HTTP is expected on a socket of
-// this host, or beside the controller.
+// this host, or on the controller's host.
 func findSlurm(where kind.Search) []kind.Found {
 	for _, name := range []string{"etc/slurm/slurm.conf", "etc/slurm-llnl/slurm.conf"} {
 		path := filepath.Join(where.Root, name)

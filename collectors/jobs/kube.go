@@ -29,7 +29,7 @@ type kube struct {
 	owners []*feed[owner] // JobSets and Jobs, where there are any
 	queued *feed[workload]
 	find   time.Time                 // when it is looked for what the server has
-	gone   map[string]telemetry.Time // since when jobs that ran have no pods, and nobody says why
+	gone   map[string]telemetry.Time // since when jobs that ran have no pods, and no reason was reported
 	jobs   *tracker
 	sizes  *sizes
 }

@@ -30,7 +30,7 @@ type feed[T any] struct {
 	of            func(*T) (*meta, bool)    // and whether it is followed
 	objects       map[string]*T             // by uid
 	version       string                    // of what was received last; "" asks for the list
-	most          int                       // that are held
+	most          int                       // that are kept
 	dropped       map[collectors.Reason]int // of this round
 }
 

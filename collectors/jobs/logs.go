@@ -17,7 +17,7 @@ import (
 )
 
 // mostLogs is how many files are followed unless the entry sets another number:
-// each is held open.
+// each is kept open.
 const mostLogs = 256
 
 // logs follows the logs of trainers.
@@ -141,7 +141,7 @@ func (l *logs) follow(f *logFile, r *report) error {
 	for i := range found {
 		x := &found[i]
 		if x.at.IsZero() && i != undated && x.step >= 0 {
-			r.drop(collectors.Unknown, 1) // several came at once: nothing says when each was
+			r.drop(collectors.Unknown, 1) // several came at once: the time of each is unknown
 			f.job.pass(x)
 			continue
 		}

@@ -192,7 +192,7 @@ func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed
 		return 0, fmt.Errorf("%w: no object", errForm)
 	}
 	found := false
-	said := ""
+	message := ""
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
@@ -212,7 +212,7 @@ func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed
 				return malformed, fmt.Errorf("%w: errors: %w", errForm, err)
 			}
 			for _, e := range list {
-				said = strings.TrimSpace(e.Error + " " + e.Description)
+				message = strings.TrimSpace(e.Error + " " + e.Description)
 			}
 		default:
 			var other json.RawMessage
@@ -226,8 +226,8 @@ func list(in io.Reader, key string, each func(json.RawMessage) error) (malformed
 		return malformed, fmt.Errorf("%w: %w", errForm, err)
 	}
 	switch {
-	case said != "":
-		return malformed, fmt.Errorf("%w: %s", errSaid, plain(said))
+	case message != "":
+		return malformed, fmt.Errorf("%w: %s", errSaid, plain(message))
 	case !found:
 		return malformed, fmt.Errorf("%w: no %q", errForm, key)
 	}

@@ -20,7 +20,7 @@ type kernelLog struct {
 	seq        uint64
 	since      time.Duration
 	unfinished line // a line that goes on
-	fresh      bool // of held
+	fresh      bool // of unfinished
 	holding    bool
 }
 

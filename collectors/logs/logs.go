@@ -104,7 +104,7 @@ type source struct {
 	device *device
 	kernel *kernelLog // of a log that has the kernel's own records
 	opened bool
-	left   bool      // reading goes on where a state says
+	left   bool      // reading goes on at the position of a state
 	caught time.Time // when everything of the device was read; zero if the last reading left some
 	ended  bool      // everything was read once
 	err    error     // why it cannot be read

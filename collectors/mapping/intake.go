@@ -154,7 +154,7 @@ func (in *Intake) Known(key []byte) *Entry { return in.entries[string(key)] }
 type Series struct {
 	Name    string
 	Labels  []Label
-	Counter bool // it was said to be one
+	Counter bool // it was declared as one
 	First   Number
 }
 
@@ -443,7 +443,7 @@ func (in *Intake) order(at telemetry.Instant) (seen, again int) {
 	return seen, again
 }
 
-// short reports whether places are short and most are held by vanished series.
+// short reports whether places are short and most are used by vanished series.
 func (in *Intake) short() bool {
 	if in.book.Series() < in.cfg.Book.Limit && in.foreign < in.cfg.MaxForeign && len(in.entries) < 2*in.cfg.Book.Limit {
 		return false

@@ -254,7 +254,7 @@ func number(v *nvml.FieldValue) (uint64, bool) {
 	return 0, false
 }
 
-// throttled reads for how long clocks were held down, in nanoseconds since the
+// throttled reads for how long clocks were throttled, in nanoseconds since the
 // driver was loaded.
 func (d *device) throttled(s *sheet) {
 	for _, p := range [...]struct {

@@ -15,7 +15,7 @@ const (
 	bodyBytesAddress = bodyBytes / 4
 )
 
-// admission is what is held at present.
+// admission is what is reserved at present.
 type admission struct {
 	mu       sync.Mutex
 	reserved int64

@@ -18,7 +18,7 @@ const edgeSource = "api"
 type edgeList []*telemetry.Edge
 
 // edges reads POST /api/v1/edges: a list of edges in the shape of a bundle's
-// topology.json, or an object that has it under "edges", beside "entities" whose
+// topology.json, or an object that has it under "edges", next to "entities" whose
 // attributes become groups. So a topology.json is a request.
 func (d *document) edges(now telemetry.Time) (edgeList, error) {
 	var out edgeList

@@ -62,7 +62,7 @@ func (c *client) judgeBasic(a answer, status int) answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case status == 0: // no answer says nothing of the password
+	case status == 0: // without an answer, nothing is known of the password
 	case status != http.StatusUnauthorized:
 		c.basic.accepted, c.refused = true, 0
 	case c.basic.accepted:

@@ -280,12 +280,12 @@ func (c *client) session(ctx context.Context, user, password string, timeout tim
 		return a
 	}
 	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeader)) // its path is in the header as well
+	content, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeader)) // its path is in the header as well
 	token := resp.Header.Get("X-Auth-Token")
 	switch {
 	case resp.StatusCode/100 == 2 && token != "":
 		c.mu.Lock()
-		c.token, c.location, c.basic = token, c.place(resp.Header.Get("Location"), said), basic{}
+		c.token, c.location, c.basic = token, c.place(resp.Header.Get("Location"), content), basic{}
 		c.mu.Unlock()
 		c.refused = 0
 		return answer{}

@@ -36,8 +36,8 @@ func (r *reader) readRows(p *page, rep *report, date time.Time) {
 		p.newest = newest
 		r.stamp(newest)
 	}
-	before := p.said
-	p.said = nil
+	before := p.readings
+	p.readings = nil
 	for i := range rep.rows {
 		b := r.resolve(p, rep.rows[i].property)
 		if b == nil || !b.known {
@@ -47,15 +47,15 @@ func (r *reader) readRows(p *page, rep *report, date time.Time) {
 		pc = max(pc, b.pace)
 		x, why := b.take(&rep.rows[i])
 		r.drop(why, min(1, len(why)))
-		p.said = append(p.said, x)
+		p.readings = append(p.readings, x)
 	}
 	p.period = pc.period(r.cfg)
 	if !fresh {
-		p.said = before // a periodic report that was read already
+		p.readings = before // a periodic report that was read already
 		return
 	}
-	for i := range p.said {
-		r.offer(p, &p.said[i])
+	for i := range p.readings {
+		r.offer(p, &p.readings[i])
 	}
 }
 
@@ -78,7 +78,7 @@ func (r *reader) resolve(p *page, property string) *binding {
 	}
 	if !b.known && b.ask != "" {
 		if asked := r.page(b.ask, p); asked == nil || asked.read {
-			b.ask = "" // it says nothing of that either
+			b.ask = "" // that did not contain it either
 		}
 	}
 	r.binds[property] = b

@@ -61,7 +61,7 @@ func (r *reader) forget(p *page) {
 	}
 	delete(r.pages, p.path)
 	r.lose(p)
-	p.said = nil
+	p.readings = nil
 	r.relate(p, nil)
 	links := p.links
 	p.links = nil
@@ -77,8 +77,8 @@ func (r *reader) forget(p *page) {
 // our time, whatever the device's own is of the readings that came before.
 func (r *reader) lose(p *page) {
 	r.stamp(time.Time{})
-	for i := range p.said {
-		x := p.said[i]
+	for i := range p.readings {
+		x := p.readings[i]
 		if o := r.owners[x.series]; o == nil || o.src != p && x.reduce == "" {
 			continue
 		}
@@ -130,7 +130,7 @@ func (r *reader) plan(p *page, began time.Time) {
 	next := p.due.Add(p.period)
 	if next.Before(began.Add(p.period * 3 / 4)) {
 		if missed := int(r.clock().Sub(p.due) / max(p.period, 1)); missed > 0 {
-			r.drop(collectors.Skipped, min(missed, 1000)*len(p.said))
+			r.drop(collectors.Skipped, min(missed, 1000)*len(p.readings))
 		}
 		next = began.Add(p.period)
 	}
@@ -146,7 +146,7 @@ func (r *reader) fail(p *page, a answer) {
 	}
 	p.bad = true
 	p.etag, p.more = "", ""
-	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
+	p.linking, p.collected, p.relating, p.parts = nil, nil, nil, 0
 	r.lose(p)
 	if a.timeout {
 		p.timeout, r.timeout = min(2*r.wait(p), maxTimeout), 0
@@ -200,8 +200,8 @@ func (r *reader) again(p *page) {
 		return
 	}
 	r.stamp(p.at)
-	for i := range p.said {
-		r.offer(p, &p.said[i])
+	for i := range p.readings {
+		r.offer(p, &p.readings[i])
 	}
 }
 
@@ -247,11 +247,11 @@ func (r *reader) open(p *page, a answer) {
 		p.etag = "" // that of its first part
 		return
 	}
-	r.retract(p, p.saying)
+	r.retract(p, p.collected)
 	r.relate(p, p.relating)
 	r.relink(p, p.linking)
-	p.said = p.saying
-	p.linking, p.saying, p.relating, p.parts = nil, nil, nil, 0
+	p.readings = p.collected
+	p.linking, p.collected, p.relating, p.parts = nil, nil, nil, 0
 	if r.inReports(p) {
 		p.period = max(p.period, r.cfg.Slow)
 	}
@@ -269,7 +269,7 @@ func (r *reader) twin(p *page, doc map[string]any) bool {
 	}
 	r.stamp(time.Time{}) // as where it is lost
 	r.retract(p, nil)
-	p.said = nil
+	p.readings = nil
 	r.relate(p, nil)
 	r.relink(p, []*page{r.page(own, p)})
 	p.period = r.cfg.Walk
@@ -311,7 +311,7 @@ const manyMembers = 3
 func (r *reader) expand(p *page, s *sheet) bool {
 	parts, _ := split(p.path)
 	if p.query != "" && len(s.inline) == 0 && s.members {
-		p.query, p.noExpand = "", true // it does not, whatever it says
+		p.query, p.noExpand = "", true // it does not, whatever it claims
 		if p.whole {
 			s.links = nil
 		}
@@ -363,14 +363,14 @@ func (r *reader) storeReadings(p *page, s *sheet) {
 		}
 		r.offer(p, x)
 	}
-	p.saying = append(p.saying, s.readings...)
+	p.collected = append(p.collected, s.readings...)
 	r.compare(s.traits)
 	p.relating = append(append(p.relating, r.groups(s.traits)...), s.relations...)
 }
 
 // retract states that series that a page no longer contains are unknown.
 func (r *reader) retract(p *page, now []reading) {
-	if len(p.said) == 0 {
+	if len(p.readings) == 0 {
 		return
 	}
 	speaks := map[series]bool{}
@@ -378,8 +378,8 @@ func (r *reader) retract(p *page, now []reading) {
 		speaks[now[i].series] = true
 	}
 	gone := &page{path: p.path, period: p.period}
-	for i := range p.said {
-		if x := p.said[i]; !speaks[x.series] {
+	for i := range p.readings {
+		if x := p.readings[i]; !speaks[x.series] {
 			if o := r.owners[x.series]; o != nil && (o.src == p || x.reduce != "") {
 				delete(o.said, p)
 				o.src, x.gap = gone, true
@@ -405,12 +405,12 @@ func (s *sheet) pace() pace {
 
 // inReports reports whether metric reports contain all that a page contains.
 func (r *reader) inReports(p *page) bool {
-	for i := range p.said {
-		if o := r.owners[p.said[i].series]; o == nil || o.src == p || !o.src.report {
+	for i := range p.readings {
+		if o := r.owners[p.readings[i].series]; o == nil || o.src == p || !o.src.report {
 			return false
 		}
 	}
-	return len(p.said) > 0
+	return len(p.readings) > 0
 }
 
 // compare reports configuration that has changed.

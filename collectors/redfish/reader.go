@@ -23,30 +23,30 @@ const (
 
 // page is a page of the service, as it is planned and as it was read last.
 type page struct {
-	path     string
-	query    string
-	more     string // where its list goes on, if that is what comes next
-	parts    int    // of a list, read so far
-	due      time.Time
-	period   time.Duration
-	timeout  time.Duration
-	etag     string
-	read     bool // at least once
-	missing  int
-	bad      bool      // it could not be read the last time
-	at       time.Time // of its readings, by the device
-	parents  map[*page]bool
-	links    []*page
-	said     []reading
-	linking  []*page // of the list that is being read, as are saying and relating
-	saying   []reading
-	relating []relation
-	report   bool
-	log      bool
-	newest   time.Time // of a report's rows
-	edges    []relation
-	noExpand bool
-	whole    bool // its members are read with it or not at all
+	path      string
+	query     string
+	more      string // where its list goes on, if that is what comes next
+	parts     int    // of a list, read so far
+	due       time.Time
+	period    time.Duration
+	timeout   time.Duration
+	etag      string
+	read      bool // at least once
+	missing   int
+	bad       bool      // it could not be read the last time
+	at        time.Time // of its readings, by the device
+	parents   map[*page]bool
+	links     []*page
+	readings  []reading
+	linking   []*page // of the list that is being read, as are collected and relating
+	collected []reading
+	relating  []relation
+	report    bool
+	log       bool
+	newest    time.Time // of a report's rows
+	edges     []relation
+	noExpand  bool
+	whole     bool // its members are read with it or not at all
 }
 
 // target is what is asked for.
@@ -69,7 +69,7 @@ type owner struct {
 	period time.Duration
 	at     time.Time
 	gap    bool
-	said   map[*page]uint64 // by page, where several say something of it
+	said   map[*page]uint64 // by page, where several report it
 }
 
 // reader is one run of the collector. One goroutine uses it.

@@ -18,7 +18,7 @@ type row struct {
 	property string // as the report writes it
 	value    any
 	at       time.Time // zero if not stated
-	stale    bool      // the service says that it could not read it again
+	stale    bool      // the service reports that it could not read it again
 }
 
 const maxRows = 16384
@@ -37,7 +37,7 @@ func readReport(doc map[string]any) *report {
 			out.dropped[collectors.Malformed]++
 			continue
 		case property == "":
-			out.dropped[collectors.Unknown]++ // only a MetricId: of which resource is not said
+			out.dropped[collectors.Unknown]++ // only a MetricId: of which resource is not stated
 			continue
 		case len(out.rows) >= maxRows:
 			out.dropped[collectors.OverLimit]++
@@ -72,7 +72,7 @@ func parseTime(s string) time.Time {
 // binding is where a row's property goes.
 type binding struct {
 	reading
-	known bool   // false: no rule speaks of it
+	known bool   // false: no rule maps it
 	ask   string // the resource must be read before anybody knows
 }
 

@@ -85,7 +85,7 @@ type view struct {
 	self    telemetry.Entity
 	named   []named
 	chassis map[string]string // types of chassis, by name
-	also    []pattern         // pages that are wanted beside those of rules
+	also    []pattern         // pages that are wanted in addition to those of rules
 	expand  bool              // the service answers $expand
 }
 

@@ -93,7 +93,7 @@ const (
 )
 
 // listen reads the event stream at a path into out until ctx is done. It is not
-// a request in flight: the service holds it open.
+// a request in flight: the service keeps it open.
 func (c *client) listen(ctx context.Context, path string, log *slog.Logger, out chan<- message) {
 	last := ""
 	for wait := c.again; ctx.Err() == nil; {

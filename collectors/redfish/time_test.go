@@ -26,7 +26,7 @@ func TestWhenAReadingWas(t *testing.T) {
 	gpu := entityOf("gpu:n1/5")
 	says := func(m telemetry.MetricName) *page {
 		x := reading{series: series{gpu, m}, column: telemetry.Column{Metric: m, Type: telemetry.Float}, pace: fast}
-		return &page{path: string(m), period: c.cfg.Every, said: []reading{x}}
+		return &page{path: string(m), period: c.cfg.Every, readings: []reading{x}}
 	}
 	power, heat := says("gpu_power_watts"), says("gpu_temperature_celsius")
 

@@ -38,7 +38,7 @@ type reader struct {
 	labels labels.Labels
 
 	body    []byte // of the page being read, with room for one byte more
-	counter []byte // the name that was last said to be a counter
+	counter []byte // the name that was last declared a counter
 	samples int
 	bad     int
 	first   error // what was wrong with the first bad line

@@ -222,15 +222,15 @@ func (p *pattern) match(name string) (priority int, ok bool) {
 	return whole, true
 }
 
-// said is what a statistic means, and of which priority.
-type said struct {
+// statistic is what a statistic means, and of which priority.
+type statistic struct {
 	means    meaning
 	priority int
 }
 
 // statistic returns what a name of ethtool's means: nothing for most of the
 // hundreds that a driver has.
-func (v *vocabulary) statistic(driver, name string) (out []said) {
+func (v *vocabulary) statistic(driver, name string) (out []statistic) {
 	family := families(driver)
 	for i := range v.strings {
 		p := &v.strings[i]
@@ -238,7 +238,7 @@ func (v *vocabulary) statistic(driver, name string) (out []said) {
 			continue
 		}
 		if priority, ok := p.match(name); ok {
-			out = append(out, said{p.means, priority})
+			out = append(out, statistic{p.means, priority})
 		}
 	}
 	return out

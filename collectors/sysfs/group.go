@@ -145,7 +145,7 @@ const (
 
 // pace decides when a group is read again.
 type pace struct {
-	least time.Duration // between readings, as the device says (lifespan)
+	least time.Duration // between readings, as the device states (lifespan)
 	took  time.Duration // of the last readings, smoothed: one hiccup is no slowness
 	next  time.Duration // on the reader's clock
 }

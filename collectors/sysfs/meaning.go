@@ -12,7 +12,7 @@ type meaning struct {
 	scale  uint64 // the word is the number times this
 	exp    uint8  // of a Decimal column; 0 is a Uint column
 	join   join   // with others that become the same series
-	rank   uint8  // of several that say the same, the highest is read
+	rank   uint8  // of several with the same meaning, the highest is read
 }
 
 // join defines how numbers that become one series go together.

@@ -73,7 +73,7 @@ func state(b []byte, names []string) (uint64, collectors.Reason) {
 		return 0, collectors.Malformed
 	}
 	if i < len(b) {
-		if said := trim(b[i+1:]); known(said, names) && string(said) != names[v] {
+		if text := trim(b[i+1:]); known(text, names) && string(text) != names[v] {
 			return 0, collectors.Malformed
 		}
 	}
@@ -81,10 +81,10 @@ func state(b []byte, names []string) (uint64, collectors.Reason) {
 }
 
 // known reports whether the kernel has such a name for a state of any kind.
-func known(said []byte, names []string) bool {
+func known(text []byte, names []string) bool {
 	for _, list := range [...][]string{names, logicalStates, physicalStates} {
 		for _, n := range list {
-			if n != "" && string(said) == n {
+			if n != "" && string(text) == n {
 				return true
 			}
 		}
@@ -112,7 +112,7 @@ func firstLine(b []byte) []byte {
 // rate is what a port reports of its speed.
 type rate struct {
 	tenths uint64 // of Gb/s, over all lanes
-	slow   bool   // at SDR's pace, which is also what a kernel says of a speed it does not know
+	slow   bool   // at SDR's pace, which is also what a kernel reports for a speed it does not know
 }
 
 // parseRate reads "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)" or, of early

@@ -13,7 +13,7 @@ import (
 )
 
 // plan is the result of one look at the tree: what is read, and where each number
-// goes. It holds the files open.
+// goes. It keeps the files open.
 type plan struct {
 	devices  []*device
 	groups   []*group
@@ -62,7 +62,7 @@ const (
 	queuesSuffix = "-queues"
 )
 
-// maxFiles bounds the files that are held open.
+// maxFiles bounds the files that are kept open.
 const maxFiles = 1 << 14
 
 // newPlan looks at the tree.

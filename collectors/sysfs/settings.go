@@ -18,7 +18,7 @@ import (
 // a number where there is a metric for it.
 type setting struct {
 	key    string // as the event calls it
-	name   string // of its file; "" if text says it
+	name   string // of its file; "" if text gives it
 	text   string
 	entity telemetry.Entity
 	memory *memory

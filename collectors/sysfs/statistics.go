@@ -97,12 +97,12 @@ func (b *planner) statistics(p *port, n netdev, e telemetry.Entity) (l lossless)
 
 // strange returns the meanings of an unknown name: it is carried if all are wanted,
 // and counted if not.
-func (b *planner) strange(e telemetry.Entity, driver, name string) []said {
+func (b *planner) strange(e telemetry.Entity, driver, name string) []statistic {
 	if b.cfg.AllStatistics && name != "" {
 		// No two places are the same number, whatever they are called.
 		m := b.named(e, foreign("ethtool_"+part(driver), name), fmt.Sprintf("%s %d", name, len(b.foreign)))
 		m.rank = rankOptional
-		return []said{{m, whole}}
+		return []statistic{{m, whole}}
 	}
 	if perRing(name) {
 		b.drop(collectors.Skipped, 1)

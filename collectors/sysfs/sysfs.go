@@ -283,7 +283,7 @@ func (r *reader) lookAgain() {
 		r.look = false
 		return
 	}
-	_ = r.replan() // the sweep says what is missing
+	_ = r.replan() // the sweep reports what is missing
 }
 
 // shapeChanged lists the tree's folders again.

@@ -54,7 +54,7 @@ func (l *Live) Begin(emit func(*telemetry.Record) error) error { return l.meter.
 // Second describes how many have passed.
 func (l *Live) Second() int { return l.act.world.State().Second }
 
-// Step lets a second pass and emits what its devices would say, and a tick at
+// Step lets a second pass and emits what its devices would report, and a tick at
 // its end.
 func (l *Live) Step(emit func(*telemetry.Record) error) error {
 	if err := l.meter.Observe(l.act.step(), emit); err != nil {
@@ -64,7 +64,7 @@ func (l *Live) Step(emit func(*telemetry.Record) error) error {
 }
 
 // Strike has a fault begin in a few seconds, at an entity or, if that is zero,
-// where the seed says, as loud as its kind knows and for so many seconds. It
+// where the seed determines, as loud as its kind knows and for so many seconds. It
 // returns the fault as it was struck.
 func (l *Live) Strike(name string, at telemetry.Entity, seconds float64) (fault.Fault, error) {
 	k := fault.Find(name)

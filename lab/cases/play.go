@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// play plays a built case: what its instruments say, and a tick at the end of
+// play plays a built case: what its instruments report, and a tick at the end of
 // each second. It returns what became of the jobs. A frame is emit's until emit
 // returns.
 func (b *Build) play(ctx context.Context, emit func(*telemetry.Record) error) (*history, error) {

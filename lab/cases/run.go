@@ -20,7 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Options say how cases are run.
+// Options determine how cases are run.
 type Options struct {
 	Engine engine.Config
 	// Key is what else the answers depend on: the program. Outcomes are kept
@@ -278,7 +278,7 @@ func (b *Build) reported(with *history, hs []harm) float64 {
 }
 
 // edgeRecorder keeps the edges that a judge needs: where jobs run, and what is in,
-// beside and behind the nodes of the degraded one.
+// next to and behind the nodes of the degraded one.
 type edgeRecorder struct {
 	jobs  map[string]bool
 	edges []telemetry.Edge

@@ -59,7 +59,7 @@ func (s Severity) band() (low, high float64) {
 }
 
 // search bisects the severity of a build's only fault, from its kind's hint,
-// until the loss lies in its band. The loss rises with the severity.
+// until the loss is within its band. The loss rises with the severity.
 func (b *Build) search(ctx context.Context) error {
 	low, high := b.Case.Severity.band()
 	f := &b.Faults[0]

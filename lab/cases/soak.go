@@ -8,7 +8,7 @@ import (
 )
 
 // Soak is the class of long healthy runs in which benign look-alikes come and
-// go: whatever is said of them is false.
+// go: whatever is reported about them is false.
 const Soak = "soak"
 
 const (

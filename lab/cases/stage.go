@@ -19,7 +19,7 @@ import (
 // Storage is the name of the storage that the jobs of every case use.
 const Storage = "lustre0"
 
-// flavour is of what kind a site is, beside its size and seed.
+// flavour is of what kind a site is, in addition to its size and seed.
 type flavour struct {
 	air, infiniBand, rails, adaptive bool
 	saves                            bool // checkpoints come often enough to be in a short run
@@ -52,7 +52,7 @@ func (c Case) stage() stage {
 	return s.forced()
 }
 
-// forced gives a stage what its world says of the network.
+// forced gives a stage what its world states about the network.
 func (s stage) forced() stage {
 	f := s.world().Fabric
 	if f.Transport != worlds.AnyTransport {

@@ -28,7 +28,7 @@ type Recorded struct {
 	Progress func(part float64)
 }
 
-// WriteTrace plays a case into a trace, and the truth about it beside. It is
+// WriteTrace plays a case into a trace, and the truth about it next to it. It is
 // the very run that Run would score.
 func WriteTrace(ctx context.Context, c Case, o Recorded) error {
 	var m maker

@@ -32,7 +32,7 @@ type transfer struct {
 	done func()
 }
 
-// flowState is what a solution says about one direction of a cable, by the port
+// flowState is what a solution states about one direction of a cable, by the port
 // that sends.
 type flowState struct {
 	port     int
@@ -44,7 +44,7 @@ type flowState struct {
 	capacity float64
 }
 
-// ending is what a solution says about an adapter.
+// ending is what a solution states about an adapter.
 type ending struct {
 	port             int
 	marked, notified float64 // marked packets received and notifications taken, a second

@@ -288,7 +288,7 @@ func (v *solver) notify(h *hop, rate float64, c *flowState) {
 	from.notified += min(marks, 20000*h.share)
 }
 
-// storms holds ports that are paused whatever comes.
+// storms pauses ports that are paused whatever comes.
 func (v *solver) storms() {
 	for p, duty := range v.f.cond.storm {
 		if duty <= 0 {

@@ -83,7 +83,7 @@ func (s *Site) Advance(now time.Time) error {
 	return nil
 }
 
-// Strike has a fault begin now, at an entity or where the seed says, for so
+// Strike has a fault begin now, at an entity or where the seed determines, for so
 // long.
 func (s *Site) Strike(name string, at telemetry.Entity, lasts time.Duration) (fault.Fault, error) {
 	s.mu.Lock()

@@ -52,7 +52,7 @@ type Site struct {
 	frame   telemetry.Frame
 }
 
-// source is one source and what it said last.
+// source is one source and what it sent last.
 type source struct {
 	schema   *telemetry.Schema
 	words    []uint64
@@ -163,7 +163,7 @@ func (s *Site) Sources() int { return len(s.sources) }
 func (s *Site) Schema(i int) *telemetry.Schema { return s.sources[i].schema }
 
 // AppendFrame lets source i go on by n cadences, the last of which ends at
-// end, and appends the frame that says so.
+// end, and appends the frame that states it.
 func (s *Site) AppendFrame(dst []byte, i, n int, end telemetry.Time) ([]byte, error) {
 	src := &s.sources[i]
 	f := &s.frame

@@ -18,7 +18,7 @@
 //
 // They meet in three: sim/condition states what is out of order, sim/world moves
 // all of it a second on, sim/state is what instruments could then read. What a
-// fault does to the condition of what it strikes, sim/fault says.
+// fault does to the condition of what it strikes, sim/fault states.
 //
 // It belongs to the pure wing: no clock, no goroutine, no I/O, no randomness
 // but a passed seed, and of arithmetic only what is exact everywhere (I7).

@@ -80,7 +80,7 @@ type answer struct {
 	header http.Header
 	status int
 	to     io.Writer
-	said   bytes.Buffer // of a refusal
+	body   bytes.Buffer // of a refusal
 	err    error        // of to
 	stop   func()
 }
@@ -100,8 +100,8 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	if a.status != http.StatusOK {
-		if room := maxRefusal - a.said.Len(); room > 0 {
-			a.said.Write(b[:min(len(b), room)])
+		if room := maxRefusal - a.body.Len(); room > 0 {
+			a.body.Write(b[:min(len(b), room)])
 		}
 		return len(b), nil
 	}
@@ -130,7 +130,7 @@ const maxRefusal = 16 << 10
 
 func (a *answer) refusal() error {
 	r := &Refusal{}
-	if json.Unmarshal(a.said.Bytes(), r) != nil || r.Text == "" {
+	if json.Unmarshal(a.body.Bytes(), r) != nil || r.Text == "" {
 		r.Text = http.StatusText(a.status)
 	}
 	r.Status = a.status

@@ -26,7 +26,7 @@ const (
 type result struct {
 	text string // one or two sentences
 	data any
-	tick string // the log's time as of which it is said; empty where unknown
+	tick string // the log's time as of which it is stated; empty where unknown
 	page string // where a person sees the same
 	// from and to are the time that the result refers to, if data has none.
 	from, to telemetry.Time

@@ -119,7 +119,7 @@ func instant(field, text, otherwise string) (time.Time, error) {
 		text = otherwise
 	}
 	if text == "" {
-		return time.Now(), nil // no engine says what the log's time is
+		return time.Now(), nil // no engine reports the log's time
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {

@@ -108,11 +108,11 @@ func add[In any](s *mcp.Server, what tool, answer func(ctx context.Context, in I
 	t := &mcp.Tool{Name: what.name, Title: what.title, Description: what.text, Annotations: &mcp.ToolAnnotations{
 		Title: what.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}}
 	mcp.AddTool(s, t, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, *Answer, error) {
-		said, err := answer(ctx, in)
+		reply, err := answer(ctx, in)
 		if err != nil {
 			return nil, nil, clear(err)
 		}
-		out, err := said.fit()
+		out, err := reply.fit()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -121,7 +121,7 @@ func add[In any](s *mcp.Server, what tool, answer func(ctx context.Context, in I
 			return nil, nil, err
 		}
 		// The facts as text, too: many clients show their model nothing else.
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said.text}, &mcp.TextContent{Text: string(b)}}}, out, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: reply.text}, &mcp.TextContent{Text: string(b)}}}, out, nil
 	})
 }
 

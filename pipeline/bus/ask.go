@@ -152,7 +152,7 @@ func (b *Bus) Ask(ctx context.Context, what string, req []byte) ([]byte, error) 
 	case errors.Is(err, nats.ErrNoResponders):
 		return nil, fmt.Errorf("bus: ask %s: %w", what, ErrNoResponders)
 	case err != nil:
-		return nil, fmt.Errorf("bus: ask %s: %w", what, spoken(err))
+		return nil, fmt.Errorf("bus: ask %s: %w", what, reconnectError(err))
 	}
 	if text := m.Header.Get(errorHeader); text != "" {
 		return nil, fmt.Errorf("bus: %w", &AnswerError{what, text})

@@ -221,7 +221,7 @@ func (b *Bus) commonOptions() []nats.Option {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		nats.IgnoreAuthErrorAbort(),
-		nats.ReconnectBufSize(-1), // callers send again; nothing is held in between
+		nats.ReconnectBufSize(-1), // callers send again; nothing is buffered in between
 		nats.PingInterval(20 * time.Second),
 		nats.Timeout(5 * time.Second),
 	}

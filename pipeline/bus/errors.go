@@ -12,7 +12,7 @@ import (
 
 // Outcomes that callers distinguish.
 var (
-	// ErrForgotten: the log no longer holds the next entry; start from its oldest
+	// ErrForgotten: the log no longer stores the next entry; start from its oldest
 	// entry, or from a younger snapshot.
 	ErrForgotten = errors.New("the log has forgotten what comes next")
 	// ErrRewritten: the entry at the wanted position is not the one that was read
@@ -29,13 +29,13 @@ var (
 	ErrClosed = errors.New("the bus is closed")
 	// ErrDamaged: a snapshot's bytes are not those that were put.
 	ErrDamaged = errors.New("damaged")
-	// ErrNotRetained: the log holds no entry at the position.
-	ErrNotRetained = errors.New("not held")
+	// ErrNotRetained: no entry is stored at the position.
+	ErrNotRetained = errors.New("not stored")
 )
 
-// spoken replaces the client's error about its reconnect buffer, of which it has
+// reconnectError replaces the client's error about its reconnect buffer, of which it has
 // none, by ErrUnreachable: there is no connection.
-func spoken(err error) error {
+func reconnectError(err error) error {
 	if errors.Is(err, nats.ErrReconnectBufExceeded) {
 		return ErrUnreachable
 	}
@@ -47,7 +47,7 @@ func isNetwork(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
-		return false // what TLS says of the other side
+		return false // a TLS error about the other side
 	}
 	return op != nil || errors.As(err, &dns) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -51,11 +51,11 @@ func (b *Bus) Alerts() *Revisions {
 // maxSlots bounds the subjects that are tried for one revision.
 const maxSlots = 16
 
-// Publish publishes one revision unless one of that number is stored; held is then
+// Publish publishes one revision unless one of that number is stored; stored is then
 // the stored one. It tries until ctx is done; if the answer to one try was lost,
 // the next one finds its own bytes: Same.
 //
-// An entry of a writer without permission (Foreign) is never held: the revision is
+// An entry of a writer without permission (Foreign) is never returned: the revision is
 // published in addition, under the next of maxSlots subjects.
 func (v *Revisions) Publish(ctx context.Context, id string, revision int, data []byte) (o Outcome, stored []byte, err error) {
 	err = v.bus.persist(ctx, v.token, func(ctx context.Context) error {
@@ -203,7 +203,7 @@ func (v *Revisions) revision(d delivery) (Revision, error) {
 	return Revision{Sequence: d.position, ID: id, Number: n, Data: d.data}, nil
 }
 
-// Bounds returns the sequences of the oldest and the newest revision held;
+// Bounds returns the sequences of the oldest and the newest stored revision;
 // where there is none, first = last+1.
 func (v *Revisions) Bounds(ctx context.Context) (first, last uint64, err error) {
 	err = v.bus.persist(ctx, v.stream, func(ctx context.Context) error {

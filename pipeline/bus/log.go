@@ -15,7 +15,7 @@ type Entry struct {
 	Position  uint64
 	Collector string            // the collecting process; "" for ticks and config records
 	Stored    telemetry.Time    // when the log took it in, by its server's clock
-	Record    *telemetry.Record // nil: malformed, and Err says how
+	Record    *telemetry.Record // nil: malformed, and Err is the reason
 	Err       error
 	Size      int    // bytes of the record as stored
 	Behind    uint64 // how many more the log held when this one was sent
@@ -38,7 +38,7 @@ func (b *Bus) entry(d delivery) Entry {
 	return e
 }
 
-// placed refuses a record on a subject of another kind: permissions are held by
+// placed refuses a record on a subject of another kind: permissions are granted by
 // subjects, so a collector could state ticks otherwise.
 func (b *Bus) placed(subject string, k telemetry.RecordKind) error {
 	ok := false
@@ -60,8 +60,8 @@ func (b *Bus) placed(subject string, k telemetry.RecordKind) error {
 // Follow hands over every entry behind position after, in order and each once, as
 // they arrive, until ctx is done (its error) or fn returns an error (that error).
 // It survives any loss of connection and restart of the server. It ends with
-// ErrForgotten if after is not zero and the log no longer holds the next entry, and
-// with ErrRewritten if the log ends before after or holds another entry where it
+// ErrForgotten if after is not zero and the log no longer stores the next entry, and
+// with ErrRewritten if the log ends before after or stores another entry where it
 // read before. fn is called from this goroutine and owns the entry.
 func (b *Bus) Follow(ctx context.Context, after uint64, fn func(Entry) error) error {
 	r := reader{bus: b, stream: b.names.Log(), position: after, fn: func(d delivery) error { return fn(b.entry(d)) }}

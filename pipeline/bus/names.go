@@ -72,8 +72,8 @@ func (n Names) Bucket(b string) string { return "quintet-" + n.site + "-" + b }
 const (
 	Snapshots  = "snapshots"  // object store
 	Deliveries = "deliveries" // key-value: what the notifier claimed and sent
-	Notes      = "notes"      // key-value: what people say of incidents
-	Silences   = "silences"   // key-value: what is held back, until it is forgotten
+	Notes      = "notes"      // key-value: people's feedback on incidents
+	Silences   = "silences"   // key-value: what is muted, until it is forgotten
 	Replicas   = "replicas"   // key-value: who runs, 30 s each
 )
 

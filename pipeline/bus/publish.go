@@ -311,7 +311,7 @@ func (p *publisher) publish(m Message, reply string) error {
 		p.bus.count.refused("subject")
 		return fmt.Errorf("%w: %q: %w", ErrRefused, m.Subject, err)
 	}
-	return spoken(err)
+	return reconnectError(err)
 }
 
 // settle notes the end of one message.

@@ -234,7 +234,7 @@ func (b *Bus) State(ctx context.Context) (s State, err error) {
 	return s, nil
 }
 
-// Bounds returns the positions of the oldest and the newest entry held; an
+// Bounds returns the positions of the oldest and the newest stored entry; an
 // empty log has first = last+1.
 func (b *Bus) Bounds(ctx context.Context) (first, last uint64, err error) {
 	s, err := b.State(ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Silences decides what is held back (package silence).
+// Silences decides what is withheld (package silence).
 type Silences interface {
 	Muting(f match.Facts, at telemetry.Time) []string
 	Known() bool
@@ -101,7 +101,7 @@ func (b *board) unread(now time.Time) bool {
 	return b.c.Silences != nil && !b.c.Silences.Known() && now.Sub(b.began) < silenceTimeout
 }
 
-// muted is why an incident's messages are held back.
+// muted is why an incident's messages are withheld.
 type muted struct {
 	outcome string // OutcomeSilenced, OutcomeInhibited or OutcomeFlapping; "" where they are not
 	why     string
@@ -109,7 +109,7 @@ type muted struct {
 	again   time.Time
 }
 
-// mutes returns whether an incident's newest revision is held back at a desk, and
+// mutes returns whether an incident's newest revision is withheld at a desk, and
 // why.
 func (b *board) mutes(d *desk, p *pending, delivery *Delivery) muted {
 	now := b.c.Now()
@@ -120,7 +120,7 @@ func (b *board) mutes(d *desk, p *pending, delivery *Delivery) muted {
 	defer b.mu.Unlock()
 	at := b.open[delivery.Incident]
 	if p.properties == nil {
-		return muted{} // it says nothing that could be matched
+		return muted{} // it contains nothing that could be matched
 	}
 	root, facts := p.properties.root, p.properties.facts
 	if b.c.Graph != nil {
@@ -203,12 +203,12 @@ func consequence(p, a *posted, above map[telemetry.Entity]graph.Step) string {
 	case is && (!up.Far || p.rev.alert()):
 		return "its root " + cause.String() + " " + up.How
 	case p.rev.alert():
-		return said(p, a, above)
+		return covering(p, a, above)
 	case root == cause && p.rev.Kind == explain.KindRisk && a.rev.Kind == explain.KindIncident:
 		return "it has the same root, " + cause.String()
 	}
 	if p.rev.Kind != explain.KindRisk && p.rev.facts.Get(match.Signature) != unknown {
-		return "" // the engine says that it is a fault of its own
+		return "" // the engine reports it as a fault of its own
 	}
 	for j := range p.jobs { // order-independent: all must be there
 		if !a.jobs[j] {
@@ -224,10 +224,10 @@ func consequence(p, a *posted, above map[telemetry.Entity]graph.Step) string {
 	return ""
 }
 
-// said returns how a, an incident or a risk, covers alert p, or "": it must be
+// covering returns how a, an incident or a risk, covers alert p, or "": it must be
 // about each of the entities that p is about, or about a part of it, or about the
 // other end of its root's cable.
-func said(p, a *posted, above map[telemetry.Entity]graph.Step) string {
+func covering(p, a *posted, above map[telemetry.Entity]graph.Step) string {
 	about := p.affected
 	if len(about) == 0 {
 		about = map[telemetry.Entity]bool{p.rev.root: true}

@@ -11,18 +11,18 @@ import (
 
 // The states of a Delivery's attempt.
 const (
-	StateClaimed = "claimed" // somebody is about to send, or has sent and not said so
+	StateClaimed = "claimed" // a process is about to send, or has sent and not recorded it
 	StateFailed  = "failed"  // to be repeated at Next
-	StateHeld    = "held"    // not to be sent now, as Outcome and Reason say
-	StateDone    = "settled" // done with, as Outcome says
+	StateHeld    = "held"    // not to be sent now, for Outcome and Reason
+	StateDone    = "settled" // done with, with Outcome
 )
 
-// The outcomes of a revision that is settled or held.
+// The outcomes of a revision that is settled or withheld.
 const (
 	OutcomeDelivered = "delivered"
 	OutcomeDead      = "dead"      // given up after all retries
 	OutcomeGone      = "gone"      // the receiver wants no more
-	OutcomeForgotten = "forgotten" // the stream no longer holds the revision
+	OutcomeForgotten = "forgotten" // the stream no longer stores the revision
 	OutcomeUnrouted  = "unrouted"  // not for this receiver
 	OutcomeSilenced  = "silenced"  // by a silence or by maintenance
 	OutcomeInhibited = "inhibited" // it follows from another incident

@@ -18,9 +18,9 @@
 // # Selection of receivers
 //
 // Routes select the receivers of a revision. The board, which reads the whole
-// stream, knows the open incidents: it holds back those that are silenced, that
+// stream, knows the open incidents: it withholds those that are silenced, that
 // follow from another incident that is sent to the receiver, or that flap. A
-// revision that is held back is checked again until it is sent, or until the
+// revision that is withheld is checked again until it is sent, or until the
 // incident has ended and the receiver was never notified of it. Each decision is
 // stored with the delivery before anything else happens, so that another process
 // continues from it.

@@ -107,7 +107,7 @@ func (f *flaps) settled(x *flap, now telemetry.Time) bool {
 	return f.recent(x, now) <= f.set.Stop
 }
 
-// mutes returns whether messages of a flapping incident are held back now. A
+// mutes returns whether messages of a flapping incident are withheld now. A
 // revision that must be sent is sent once, with a notice.
 func (f *flaps) mutes(p *pending, delivery *Delivery, now telemetry.Time) muted {
 	x := f.byKey[p.properties.flap]

@@ -12,7 +12,7 @@ func NewOpenIncident(in *explain.Incident) *OpenIncident {
 }
 
 // Holder returns the open incident that covers a group of alerts, the first to open
-// if there are several, and how; "" if there is none. The alerts are held back from
+// if there are several, and how; "" if there is none. The alerts are withheld from
 // a receiver that is notified of that incident, unless they are more severe.
 func Holder(alert *OpenIncident, open []*OpenIncident, g Graph) (id, how string) {
 	above := aboveOf(g, alert.posted.rev.root)

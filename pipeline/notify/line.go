@@ -18,7 +18,7 @@ type pending struct {
 	resolved   bool
 	wanted     bool // by itself; others are sent only to receivers that were notified of the incident
 	updated    telemetry.Time
-	properties *properties // what it says, as far as is matched; nil where that cannot be read
+	properties *properties // its properties, as far as is matched; nil where that cannot be read
 	refused    string      // why it is not wanted
 	notice     string      // to be sent with it
 	revision   *revision   // nil: it is read again when its turn comes
@@ -80,7 +80,7 @@ func corrections(items []pending, delivery Delivery) []pending {
 
 // choose returns the index of the revision to be sent next: the first, unless it
 // and those behind it may be skipped. Superseded revisions may be skipped if the
-// first has failed or was held back, or if they are older than old; a resolving
+// first has failed or was withheld, or if they are older than old; a resolving
 // revision never, unless the receiver was not notified of the open incident.
 func choose(items []pending, delivery Delivery, old telemetry.Time) int {
 	failed := (delivery.State == StateFailed || delivery.State == StateHeld) && delivery.Revision >= items[0].number

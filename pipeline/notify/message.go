@@ -56,7 +56,7 @@ type properties struct {
 	jobs     []telemetry.Entity
 	chain    []telemetry.Entity
 	entities []telemetry.Entity
-	content  string // what it states beside figures; empty of a group of alerts
+	content  string // what it states without figures; empty of a group of alerts
 }
 
 // read parses a stored revision for notification. A revision that cannot be parsed is

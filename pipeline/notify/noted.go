@@ -144,7 +144,7 @@ func (d *desk) sendNote(ctx context.Context, n *pendingNote) time.Time {
 	case last.Sequence > n.sequence, last.Sequence == n.sequence && last.State == StateDone:
 		return time.Time{}
 	case last.State == StateDone && last.Body == body, seen == 0 && n.note.Acknowledged == nil && n.note.Assigned == nil:
-		return time.Time{} // it says nothing new of whose it is
+		return time.Time{} // the owner has not changed
 	case last.State == StateClaimed && last.By != d.by && !d.c.Alone:
 		if n.claim != seen {
 			n.claim, n.claimed = seen, now

@@ -56,7 +56,7 @@ type Config struct {
 	Teams   []match.Owner
 	Inhibit bool
 	Flaps   Flaps
-	// Silences and Graph may be nil: then nothing is held back by them.
+	// Silences and Graph may be nil: then nothing is withheld by them.
 	Silences Silences
 	Graph    Graph
 	// Alone means that no other process serves these receivers now, so that the

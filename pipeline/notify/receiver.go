@@ -35,7 +35,7 @@ type Verdict uint8
 // The verdicts.
 const (
 	Taken    Verdict = iota + 1 // it has it
-	Refused                     // it does not have it: it said so, or nothing was sent
+	Refused                     // it does not have it: it refused, or nothing was sent
 	NoAnswer                    // nobody knows: it did not answer, or not to the end
 	Gone                        // it wants no more messages, ever
 )

@@ -16,7 +16,7 @@ type Route struct {
 	Continue  bool // look at the routes behind it, too
 }
 
-// Flaps configures from when on a flapping incident is held back: at Start changes
+// Flaps configures from when on a flapping incident is withheld: at Start changes
 // of state within Window, until there are no more than Stop. A Start of zero means
 // never.
 type Flaps struct {

@@ -17,7 +17,7 @@ type position struct {
 	// Through is the sequence up to which everything is settled: it need not be
 	// read again.
 	Through uint64    `json:"through"`
-	At      time.Time `json:"at"` // when somebody last said so
+	At      time.Time `json:"at"` // when this was last stated
 	Gone    *farewell `json:"gone,omitempty"`
 }
 

@@ -74,7 +74,7 @@ func (d *desk) step(ctx context.Context, t term, l *line) (done int, due time.Ti
 	return d.deliver(t, k)
 }
 
-// recheckEvery is how often what is held back is looked at again.
+// recheckEvery is how often a withheld revision is checked again.
 const recheckEvery = 5 * time.Second
 
 // gate returns which of the items is to be sent next, or what is to be done

@@ -43,7 +43,7 @@ type account struct {
 	// For the outbox's own samples.
 	thinned, events, frames atomic.Uint64
 	lost                    []atomic.Uint64 // by place in lossReasons
-	memory, spilled         atomic.Int64    // bytes held
+	memory, spilled         atomic.Int64    // bytes stored
 }
 
 func newAccount(set *metrics.Set) *account {

@@ -316,7 +316,7 @@ func (c *carrier) refuse(r sent) {
 	if c.refused++; c.refused == 1 {
 		c.o.cfg.Logger.Error("the log refuses a record", "error", r.err)
 	}
-	if c.batch.of[r.stored] == none { // a schema said before its frame; the frame may do without
+	if c.batch.of[r.stored] == none { // a schema sent before its frame; the frame may do without
 		c.stated[thin.SchemaPrint(c.batch.messages[r.stored].Data)] = c.now()
 		return
 	}

@@ -35,7 +35,7 @@ func (o *Outbox) relieve(need int) bool {
 	older := min(o.cfg.MemoryBytes/2, o.queue.memory-1)
 	chunks, _ := o.queue.detach(older)
 	o.queue.attach(o.thinChunks(chunks, bytesOf(chunks)/2, o.renewals.record))
-	if !fits() { // what Run holds leaves us less than that
+	if !fits() { // the memory of Run leaves less than that
 		chunks, _ = o.queue.detach(o.queue.memory)
 		room := o.cfg.MemoryBytes - o.memory() - need
 		o.queue.attach(o.thinChunks(chunks, room/4*3, o.renewals.record)) // chunks are not filled to the end
@@ -108,7 +108,7 @@ func (c *carrier) relieve(busy bool) {
 	}
 }
 
-// giveBack ends what began with detaching held bytes: the rest goes before the
+// giveBack ends what began with detaching stored bytes: the rest goes before the
 // oldest in memory.
 func (o *Outbox) giveBack(left []*chunk, used int) {
 	o.mu.Lock()

@@ -40,7 +40,7 @@ type Config struct {
 	Dir string
 	// Files is the file system that Dir is in; nil is the machine's.
 	Files spill.Files
-	// MemoryBytes bounds the encoded records held in memory, those being sent
+	// MemoryBytes bounds the encoded records kept in memory, those being sent
 	// included; default 4 MiB, at least 64 KiB. A record may take a quarter of it.
 	// It should hold several rounds of everything that is emitted. Thinning takes
 	// up to 16 MiB more, for a moment.
@@ -122,7 +122,7 @@ type Outbox struct {
 	ended    bool
 	level    atomic.Int32 // of the last thinning in memory
 
-	// owner is held while sending, spilling and thinning: by Run, then by Close.
+	// owner is locked while sending, spilling and thinning: by Run, then by Close.
 	owner   sync.Mutex
 	carrier carrier
 }

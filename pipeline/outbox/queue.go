@@ -66,7 +66,7 @@ func (q *queue) empty() bool {
 	return len(q.chunks) == 0 || len(q.chunks) == 1 && q.chunks[0].empty()
 }
 
-// growth returns by how much push would make held larger.
+// growth returns by how much push would make memory larger.
 func (q *queue) growth(record int) int {
 	need := record + lengthBytes
 	if n := len(q.chunks); n > 0 && need <= cap(q.chunks[n-1].buf)-len(q.chunks[n-1].buf) {

@@ -87,10 +87,10 @@ func (c *carrier) listRenewals(now telemetry.Time) {
 	fps := c.o.renewals.current()
 	c.o.mu.Unlock()
 	c.schemas = slices.DeleteFunc(fps, func(fp telemetry.Fingerprint) bool {
-		_, said := c.stated[fp]
-		return !said && !idle || c.saidSince(fp, now)
+		_, stated := c.stated[fp]
+		return !stated && !idle || c.saidSince(fp, now)
 	})
-	for fp := range c.stated { // of sources that are gone, or said again by now
+	for fp := range c.stated { // of sources that are gone, or stated again by now
 		if !c.saidSince(fp, now) && c.o.schemaRecord(fp) == nil {
 			delete(c.stated, fp)
 		}

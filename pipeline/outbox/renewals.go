@@ -11,16 +11,16 @@ import (
 // renewedSchema is a schema that may have to be renewed.
 type renewedSchema struct {
 	record []byte
-	order  uint64 // of being said; of those that were replaced, the oldest goes first
+	order  uint64 // of being stated; of those that were replaced, the oldest goes first
 	old    bool   // its source has a newer one
 }
 
-// renewedEdge is an edge that holds.
+// renewedEdge is an edge that is valid.
 type renewedEdge struct {
 	edge    telemetry.Edge
 	size    int
-	stored  bool           // what it says now is known to be in the log
-	renewed telemetry.Time // when it was last said again; zero if never
+	stored  bool           // what it states now is known to be in the log
+	renewed telemetry.Time // when it was last stated again; zero if never
 }
 
 // renewals keeps the records that are emitted once and must be renewed: the newest

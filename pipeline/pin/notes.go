@@ -32,22 +32,22 @@ func (k *keeper) opinion(e jetstream.KeyValueEntry) {
 		Verdict *Opinion `json:"verdict"`
 	}
 	if e.Operation() == jetstream.KeyValuePut && json.Unmarshal(e.Value(), &x) != nil {
-		return // who keeps notes has said so already
+		return // the notes' owner has reported it already
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if x.Verdict == nil {
 		x.Verdict = &Opinion{}
 	}
-	if len(k.said) < 2*maxKnown {
-		k.said[e.Key()] = *x.Verdict
+	if len(k.opinions) < 2*maxKnown {
+		k.opinions[e.Key()] = *x.Verdict
 	}
 	k.label(e.Key())
 }
 
 // label writes, changes or removes the label of an incident's trace.
 func (k *keeper) label(id string) {
-	in, o := k.known[id], k.said[id]
+	in, o := k.known[id], k.opinions[id]
 	path := File(k.c.Dir, id)
 	if _, err := os.Stat(path); err != nil || in == nil {
 		return

@@ -61,7 +61,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return fmt.Errorf("pin: %w", err)
 	}
-	k := &keeper{c: c, known: map[string]*explain.Incident{}, jobs: make(chan string, queued), said: map[string]Opinion{}}
+	k := &keeper{c: c, known: map[string]*explain.Incident{}, jobs: make(chan string, queued), opinions: map[string]Opinion{}}
 	k.pinned = c.Metrics.NewCounter(`quintet_pin_incidents_total{outcome="pinned"}`)
 	k.refused = c.Metrics.NewCounter(`quintet_pin_incidents_total{outcome="no_room"}`)
 	k.failed = c.Metrics.NewCounter(`quintet_pin_incidents_total{outcome="failed"}`)
@@ -83,10 +83,10 @@ type keeper struct {
 	jobs                         chan string
 	after                        uint64 // of the last revision received
 
-	mu    sync.Mutex
-	known map[string]*explain.Incident // the newest revision of those not forgotten
-	order []string                     // by when they were first received
-	said  map[string]Opinion
+	mu       sync.Mutex
+	known    map[string]*explain.Incident // the newest revision of those not forgotten
+	order    []string                     // by when they were first received
+	opinions map[string]Opinion
 }
 
 // maxKnown bounds the incidents that are remembered.
@@ -124,7 +124,7 @@ func (k *keeper) handle(r bus.Revision) error {
 func (k *keeper) admit(id string) {
 	if len(k.order) == maxKnown {
 		delete(k.known, k.order[0])
-		delete(k.said, k.order[0])
+		delete(k.opinions, k.order[0])
 		k.order = k.order[1:]
 	}
 	k.order = append(k.order, id)

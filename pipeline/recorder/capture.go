@@ -72,7 +72,7 @@ type Captured struct {
 	First, Last uint64 // positions of its records
 	Records     uint64
 	Skipped     uint64 // entries that were malformed or that their process may not state: no reader uses them
-	Lost        uint64 // entries that the log lost; a record in their place says so
+	Lost        uint64 // entries that the log lost; a record in their place states it
 	From, To    telemetry.Time
 }
 

@@ -17,7 +17,7 @@ type counters struct {
 	set *metrics.Set
 
 	records, malformed, refused *metrics.Counter
-	suppressed, dropped         *metrics.Counter // revisions that were not this replica's to publish; held for too long
+	suppressed, dropped         *metrics.Counter // revisions that were not this replica's to publish; waiting for too long
 	retries                     *metrics.Counter
 	snapshots, snapshotFailures *metrics.Counter
 	snapshotsSkipped            *metrics.Counter

@@ -59,7 +59,7 @@ func (h *herald) prepare(ctx context.Context, s status, over string) (c engine.C
 	}
 	if n := len(c.Incidents); n > len(fit(c.Incidents)) {
 		c.Incidents = fit(c.Incidents)
-		h.log.Error("more incidents are held than a claim carries", "held", n, "carried", len(c.Incidents))
+		h.log.Error("more incidents are open than a claim carries", "open", n, "carried", len(c.Incidents))
 		h.count.waitingLost.Add(n - len(c.Incidents))
 	}
 	return c, last, nil

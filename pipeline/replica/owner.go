@@ -51,7 +51,7 @@ type owner struct {
 	stated telemetry.Time // the tick at which it was stated last
 
 	ticks bool // one was read in this life
-	unfit bool // it was said that a configuration of the site is not taken
+	unfit bool // it was reported that a configuration of the site is not taken
 
 	caughtUp bool
 	// A member's state is the one that the claim in force names: it may publish.
@@ -61,8 +61,8 @@ type owner struct {
 	pending         string         // digest of the claim that this replica has sent
 	confirmed       string         // digest of the claim that was found to be up to date
 	first           bool           // no snapshot was taken yet as a member
-	diverged        bool           // another member published something else; silent until a new claim
-	broken          bool           // the log lost records on which published revisions may stand; silent until a new claim
+	diverged        bool           // another member published something else; it does not publish until a new claim
+	broken          bool           // the log lost records on which published revisions may depend; it does not publish until a new claim
 	since           telemetry.Time // the tick at which it became a member after that
 	alarms          alarms         // they outlive this life
 	census          *survey.Census // so does it
@@ -224,7 +224,7 @@ func (o *owner) enqueue(i item) {
 	o.waiting, o.waitingBytes = append(o.waiting, i), o.waitingBytes+len(i.data)
 }
 
-// release publishes the held items.
+// release publishes the waiting items.
 func (o *owner) release() {
 	o.out = append(o.out, o.waiting...)
 	o.waiting, o.waitingBytes = nil, 0
@@ -278,7 +278,7 @@ func (o *owner) leave(reign engine.Reign) {
 	o.poke()
 }
 
-// settle publishes the held items, if that is decided, and updates the metrics.
+// settle publishes the waiting items, if that is decided, and updates the metrics.
 func (o *owner) settle() {
 	if o.publishing() {
 		o.release()

@@ -26,7 +26,7 @@ type Presence struct {
 	Diverged   bool           `json:"diverged"`
 	// Claim is the claim in force as far as it has read. Digest is that of its
 	// whole state at DigestTick, the last full minute; replicas that publish under
-	// one claim have the same at the same tick. A silent one has none.
+	// one claim have the same at the same tick. One that does not publish has none.
 	Claim      string         `json:"claim"`
 	Digest     string         `json:"digest"`
 	DigestTick telemetry.Time `json:"digest_tick"`
@@ -79,7 +79,7 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 		return roll{}, err
 	}
 	var out roll
-	said := map[telemetry.Time][]Presence{}
+	byTime := map[telemetry.Time][]Presence{}
 	var times []telemetry.Time
 	for _, key := range slices.Sorted(maps.Keys(h.names)) {
 		e, err := h.keys.Get(ctx, key)
@@ -97,7 +97,7 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 		}
 		var p Presence
 		if json.Unmarshal(e.Value(), &p) == nil {
-			times, said[at] = append(times, at), append(said[at], p)
+			times, byTime[at] = append(times, at), append(byTime[at], p)
 		}
 	}
 	// A list that was cut short must not make a replica look gone.
@@ -109,9 +109,9 @@ func (h *herald) listen(ctx context.Context) (roll, error) {
 	}
 	for _, at := range times {
 		if out.at.Sub(at) < missedBeats*h.cfg.Beat {
-			out.others = append(out.others, said[at]...)
+			out.others = append(out.others, byTime[at]...)
 		}
-		delete(said, at)
+		delete(byTime, at)
 	}
 	return out, nil
 }

@@ -143,7 +143,7 @@ func (s *server) climbed(ctx context.Context, alerts []*kept) {
 	}
 }
 
-// alertNote returns what holds a group's messages back.
+// alertNote returns why a group's messages are withheld.
 func (s *server) alertNote(k *kept, open []*notify.OpenIncident) alertNote {
 	n := alertNote{SilencedBy: s.noteView(k, note{}).SilencedBy}
 	if k.open != nil {

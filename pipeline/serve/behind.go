@@ -48,7 +48,7 @@ func behind(st *replica.Status, now time.Time) *delay {
 	return out
 }
 
-// span writes a length of time as people say it: 45 s, 4 min, 3 h 20 min.
+// span writes a length of time for people: 45 s, 4 min, 3 h 20 min.
 func span(d time.Duration) string {
 	switch minutes := int(d.Round(time.Minute) / time.Minute); {
 	case d < 90*time.Second:

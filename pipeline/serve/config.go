@@ -70,7 +70,7 @@ type Config struct {
 	Site string
 	// Teams are the teams that silences and routes name as owners of incidents.
 	Teams []match.Owner
-	Demo  string // says what is played, where it is not a real site
+	Demo  string // states what is played, where it is not a real site
 	Bus   Bus
 	// Incidents is the stream of incidents, Firing that of the alerts of our own
 	// rules; it may be nil.

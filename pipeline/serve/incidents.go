@@ -200,10 +200,10 @@ func (s *server) noted(r *http.Request) (any, error) {
 	return s.noteView(k, s.notes.of(k.id)), nil
 }
 
-// maintenanceOf precedes the entity whose maintenance holds back messages.
+// maintenanceOf precedes the entity whose maintenance mutes messages.
 const maintenanceOf = "maintenance of "
 
-// noteView adds to a note what holds back an open incident's messages now.
+// noteView adds to a note why an open incident's messages are withheld now.
 func (s *server) noteView(k *kept, x note) noteView {
 	v := noteView{note: x, SilencedBy: []string{}}
 	if k.state == explain.StateOpen {

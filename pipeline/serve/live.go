@@ -118,7 +118,7 @@ func (l *live) incidents(ctx context.Context) map[string]refreshed {
 	}
 	b, err := l.questions.ask(ctx, replica.AskIncidents, nil)
 	if ctx.Err() != nil {
-		return nil // what one reader did not wait for says nothing to others
+		return nil // one reader's impatience does not affect others
 	}
 	latest = map[string]refreshed{}
 	if err == nil {

@@ -52,7 +52,7 @@ type note struct {
 	Done         *personNote `json:"done,omitempty"` // the last action that was done
 }
 
-// noteView is a note with what holds back the incident's messages now.
+// noteView is a note with the reason for which the incident's messages are withheld now.
 type noteView struct {
 	note
 	SilencedBy []string `json:"silenced_by"`

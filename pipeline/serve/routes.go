@@ -25,7 +25,7 @@ type route struct {
 	post  http.HandlerFunc
 	right access.Right // that post needs; get needs Read
 	open  bool         // asks for no password
-	long  bool         // its length says nothing
+	long  bool         // its length has no meaning
 	// gets and posts describe the methods for the OpenAPI document.
 	gets, posts openapi.Operation
 }

@@ -21,7 +21,7 @@ func (s Scope) reason(f *Facts, st *Status, x found) string {
 			parts = append(parts, text)
 		}
 	}
-	counted := s.whole() && len(x.jobs) > 0 // the jobs say what is wrong
+	counted := s.whole() && len(x.jobs) > 0 // the jobs report what is wrong
 	switch {
 	case counted:
 		add(jobsDegraded(f, x.jobs))

@@ -8,7 +8,7 @@ type counters struct {
 	// Samples that are not in the history, by reason.
 	thinned   *metrics.Counter // a newer one of the same cadence is
 	rival     *metrics.Counter // another source's is
-	dropped   *metrics.Counter // the configuration says so
+	dropped   *metrics.Counter // as configured
 	budget    *metrics.Counter // there are as many series as may be
 	future    *metrics.Counter // ahead of the log's time
 	late      *metrics.Counter // behind what may still be written

@@ -99,7 +99,7 @@ func (f *feed) take(e bus.Entry) error {
 func (f *feed) schema(process string, s *telemetry.Schema) {
 	key := streamKey{process, s.Fingerprint()}
 	if st := f.streams[key]; st != nil {
-		st.said = f.tick
+		st.stated = f.tick
 		return
 	}
 	if f.stated+s.Len() > mostCells*f.cfg.MaxSeries {
@@ -107,7 +107,7 @@ func (f *feed) schema(process string, s *telemetry.Schema) {
 		return
 	}
 	f.stated += s.Len()
-	f.streams[key] = &stream{origin: origin{process, s.Source}, schema: s, slot: never, last: never, said: f.tick,
+	f.streams[key] = &stream{origin: origin{process, s.Source}, schema: s, slot: never, last: never, stated: f.tick,
 		atOnce: s.Cadence >= f.cfg.Cadence}
 }
 

@@ -31,9 +31,9 @@ type stream struct {
 	slot  int64 // the open one, or never
 	// from is the position of the first entry that has something in the open
 	// slot; 0 if nothing waits.
-	from uint64
-	last int64 // ms: its newest instant
-	said telemetry.Time
+	from   uint64
+	last   int64 // ms: its newest instant
+	stated telemetry.Time
 }
 
 type streamKey struct {
@@ -66,7 +66,7 @@ type series struct {
 	owner *stream // whose values are written
 	last  int64   // ms: of what was written last
 	stale bool    // and that it was a marker
-	cells int32   // how many speak of it
+	cells int32   // how many report it
 }
 
 // patient is how long, in ms, a source without a nominal cadence may be without

@@ -43,7 +43,7 @@ func (f *feed) ticked(at telemetry.Time) {
 	f.commit()
 }
 
-// sleep marks the series of a stream that went silent, and gives up its cells.
+// sleep marks the series of a stream that became stale, and gives up its cells.
 func (f *feed) sleep(st *stream) {
 	at := st.last + st.silence(f.cfg.Cadence, f.cfg.Lateness)
 	for i := range st.cells {
@@ -82,14 +82,14 @@ func (f *feed) renew(at int64) {
 	if f.begun == 0 {
 		f.begun = f.tick
 	}
-	if f.tick.Sub(f.begun) > 2*recent { // whatever still speaks has spoken
+	if f.tick.Sub(f.begun) > 2*recent { // every active source has reported
 		f.last = nil
 	}
 	for key, st := range f.streams {
 		switch {
-		case st.said == 0: // said before the first tick
-			st.said = f.tick
-		case st.cells == nil && f.tick.Sub(st.said) > forgotten:
+		case st.stated == 0: // stated before the first tick
+			st.stated = f.tick
+		case st.cells == nil && f.tick.Sub(st.stated) > forgotten:
 			delete(f.streams, key)
 			f.stated -= st.schema.Len()
 		}

@@ -208,16 +208,16 @@ func (c *Census) linked(e *telemetry.Edge) {
 // schemas without data for a day before it are forgotten.
 func (c *Census) Facts(at telemetry.Time) Facts {
 	f := Facts{At: at, Since: c.since, Lost: c.lost, Metrics: []Metric{}, Events: []Event{}, Relations: []Relation{}, Receivers: -1}
-	said := map[saying]Metric{}
+	listed := map[sourceMetric]Metric{}
 	for print, l := range c.schemas {
 		if l.latest != 0 && at.Sub(l.latest) > forgetAfter {
 			delete(c.schemas, print)
 			continue
 		}
-		l.add(said)
+		l.add(listed)
 		f.logs(l, c.hosts)
 	}
-	f.Metrics = together(said)
+	f.Metrics = together(listed)
 	for _, e := range c.events {
 		f.Events = append(f.Events, *e)
 	}
@@ -233,8 +233,8 @@ func (c *Census) Facts(at telemetry.Time) Facts {
 	return f
 }
 
-// saying is a metric of a kind as one source states it.
-type saying struct {
+// sourceMetric is a metric of a kind as one source states it.
+type sourceMetric struct {
 	source telemetry.Source
 	kind   telemetry.Kind
 	metric telemetry.MetricName
@@ -242,25 +242,25 @@ type saying struct {
 
 // add adds the metrics that a schema states. A source that grows has one schema
 // after another, of the same entities: the fullest counts.
-func (l *listing) add(said map[saying]Metric) {
+func (l *listing) add(listed map[sourceMetric]Metric) {
 	columns := len(l.schema.Columns)
 	for k, kind := range l.kinds {
 		for i, x := range l.cells[k*columns : (k+1)*columns] {
 			if x.entities == 0 {
 				continue
 			}
-			key := saying{l.schema.Source, kind, l.schema.Columns[i].Metric}
-			m := said[key]
-			said[key] = Metric{Entities: max(m.Entities, x.entities), Latest: max(m.Latest, min(x.latest.Add(lookAgain), l.latest))}
+			key := sourceMetric{l.schema.Source, kind, l.schema.Columns[i].Metric}
+			m := listed[key]
+			listed[key] = Metric{Entities: max(m.Entities, x.entities), Latest: max(m.Latest, min(x.latest.Add(lookAgain), l.latest))}
 		}
 	}
 }
 
 // together adds up the sources of each collector.
-func together(said map[saying]Metric) []Metric {
-	all := map[saying]Metric{}
-	for k, one := range said {
-		key := saying{telemetry.Source{Collector: k.source.Collector}, k.kind, k.metric}
+func together(listed map[sourceMetric]Metric) []Metric {
+	all := map[sourceMetric]Metric{}
+	for k, one := range listed {
+		key := sourceMetric{telemetry.Source{Collector: k.source.Collector}, k.kind, k.metric}
 		m := all[key]
 		all[key] = Metric{k.source.Collector, k.kind, k.metric, m.Entities + one.Entities, max(m.Latest, one.Latest)}
 	}

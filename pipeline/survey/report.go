@@ -55,7 +55,7 @@ type Requirement struct {
 	What   string          `json:"what"`
 	State  State           `json:"state"`
 	Latest *telemetry.Time `json:"latest"` // when its evidence was received last
-	By     []string        `json:"by"`     // what speaks for it
+	By     []string        `json:"by"`     // its evidence
 	Do     string          `json:"do"`     // what would meet it; empty where it is met
 }
 
@@ -162,7 +162,7 @@ func (w wanted) look(f *Facts, r *Requirement) {
 	if r.State == Met {
 		relations := len(w.shows) > 0 && w.shows[0].relation != ""
 		r.age(f.At, latest)
-		if relations { // an edge holds until it is said to end
+		if relations { // an edge is valid until its end is reported
 			r.State = Met
 		}
 	}

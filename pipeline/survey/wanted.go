@@ -15,7 +15,7 @@ type wanted struct {
 	// shows are its evidence; one is enough.
 	shows []sign
 	judge func(f *Facts, r *Requirement) // in the place of shows
-	do    string                         // where nothing speaks for it
+	do    string                         // where it has no evidence
 }
 
 // sign is something a site states. Empty fields are any.

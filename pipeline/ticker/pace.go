@@ -23,7 +23,7 @@ const (
 	// stride is how far one of those ticks moves time: the engine closes its grids
 	// one by one all the same, and a snapshot is due once in it.
 	stride = 60 * second
-	// pollPart is how often a held tick is looked at, in a grid.
+	// pollPart is how often a delayed tick is looked at, in a grid.
 	pollPart = 20
 	// deafAfter is a gap between two polls in which nothing was received because
 	// this process did not read.
@@ -187,8 +187,8 @@ func (p *pace) following() (at telemetry.Time, hurried bool) {
 	return max(at, floor(floor(at, stride).Add(stride), p.grid)), true
 }
 
-// said records that a tick of this ticker is in the log.
-func (p *pace) said(at telemetry.Time, now moment) {
+// published records that a tick of this ticker is in the log.
+func (p *pace) published(at telemetry.Time, now moment) {
 	if at > p.last {
 		p.last, p.stated = at, now.mono
 	}

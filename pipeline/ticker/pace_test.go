@@ -53,7 +53,7 @@ func (w *world) pass(d telemetry.Duration, before func()) {
 				break
 			}
 			w.said = append(w.said, at)
-			w.pace.said(at, w.moment())
+			w.pace.published(at, w.moment())
 		}
 	}
 }

@@ -48,7 +48,7 @@ type Config struct {
 	Now func() time.Time
 	// Metrics takes the ticker's counters; nil keeps them private.
 	Metrics *metrics.Set
-	// Logger takes changes: ticks held, the clock set. Nil discards them.
+	// Logger takes changes: ticks delayed, the clock set. Nil discards them.
 	Logger *slog.Logger
 }
 
@@ -88,7 +88,7 @@ const (
 	tail = 4096
 	// pause is between two tries of a refused write.
 	pause = time.Second
-	// askEvery is how often a held ticker makes sure that the log is there.
+	// askEvery is how often a waiting ticker makes sure that the log is there.
 	askEvery = time.Second
 )
 
@@ -260,7 +260,7 @@ func (t *ticker) drive(ctx context.Context) {
 	}
 }
 
-// ask asks the log for its last tick. A ticker that holds its ticks would not
+// ask asks the log for its last tick. A ticker that delays its ticks would not
 // notice that the log is unreachable, and take that for missing data of all
 // processes; this call does not return until the log is back.
 func (t *ticker) ask(ctx context.Context) {
@@ -313,7 +313,7 @@ func (t *ticker) state(ctx context.Context, at telemetry.Time) time.Duration {
 		t.counts.stated.Inc()
 		now := t.now()
 		t.mu.Lock()
-		t.pace.said(at, now)
+		t.pace.published(at, now)
 		t.mu.Unlock()
 		return 0
 	}

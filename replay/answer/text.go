@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Evidence is what lies behind the answers: findings by the entity they are
+// Evidence is what underlies the answers: findings by the entity they are
 // about. Nil prints answers without it.
 type Evidence map[telemetry.Entity][]detect.Finding
 
@@ -142,7 +142,7 @@ func (b *block) blindSpot(s explain.BlindSpot) string {
 	return text
 }
 
-// evidence lists the findings on the entities that the incident speaks of, as
+// evidence lists the findings on the entities that the incident refers to, as
 // far as they overlap it.
 func (b *block) evidence(in *explain.Incident, behind Evidence) {
 	shown, more := 0, 0

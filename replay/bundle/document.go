@@ -40,12 +40,12 @@ func (d *document) at(offset int64) place {
 	return place{d.file, lineAt(d.all, d.base+offset)}
 }
 
-// part is the document of a value that lies inside d and ends at an offset.
+// part is the document of a value that is contained in d and ends at an offset.
 func (d *document) part(value json.RawMessage, end int64) *document {
 	return &document{file: d.file, text: value, all: d.all, base: d.base + end - int64(len(value))}
 }
 
-// where returns the place that a JSON error speaks of.
+// where returns the place that a JSON error refers to.
 func (d *document) where(dec *json.Decoder, err error) place {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

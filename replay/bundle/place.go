@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// place is where in which file something is said.
+// place is where in which file something is stated.
 type place struct {
 	file string
 	line int // from 1; 0 where it concerns the file as a whole
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Bounds on what is said about one bundle.
+// Bounds on what is reported about one bundle.
 const (
 	maxErrors   = 10
 	maxWarnings = 50

@@ -11,7 +11,7 @@ import (
 )
 
 // check finds what contradicts itself. What cannot be true is an error; what
-// two sources may well say differently is a warning, as the engine reports it
+// two sources may well report differently is a warning, as the engine reports it
 // too.
 func (t *topology) check(r *report) {
 	t.duplicates(r)

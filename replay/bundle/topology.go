@@ -43,7 +43,7 @@ func readTopology(files fs.FS, r *report) *topology {
 	return t
 }
 
-// add puts things where the edges say that they are, unless the file has put
+// add puts things where the edges state that they are, unless the file has put
 // them somewhere. The edges come out sorted.
 func (t *topology) add(contains []telemetry.Edge) {
 	for _, e := range contains {

@@ -14,7 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// MaxSpeed is the greatest speed that is a number; beyond it one says as fast as
+// MaxSpeed is the greatest speed that is a number; beyond it, use as fast as
 // possible.
 const MaxSpeed = 1e6
 
@@ -197,7 +197,7 @@ func (d *Deck) left(session int, tick telemetry.Time) (time.Duration, <-chan str
 		if tick <= d.target {
 			return 0, d.woken
 		}
-		d.target = 0 // it is reached: this tick lies beyond
+		d.target = 0 // it is reached: this tick is beyond
 		d.begin()
 	}
 	switch {

@@ -71,7 +71,7 @@ func NewRow(s Set, r *score.Report) Row {
 // AbsentRow is the row of a set that cannot be scored here.
 func AbsentRow(s Set, why string) Row { return Row{Set: s.Name, Coarsen: s.Coarsen, Absent: why} }
 
-// rightCases says for each case with a fault that should become an incident
+// rightCases reports for each case with a fault that should become an incident
 // whether the root of every such fault was named first.
 func rightCases(faults []score.Verdict) map[string]*bool {
 	out := map[string]*bool{}

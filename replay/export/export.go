@@ -12,7 +12,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// What is held at most: a row group of samples, which is written when it is
+// What is kept in memory at most: a row group of samples, which is written when it is
 // full, and bytes of frames whose schema has not come.
 const (
 	groupRows  = 1 << 19

@@ -21,7 +21,7 @@ type State struct {
 	Live  telemetry.Time `json:"live"` // as moved
 	Speed float64        `json:"speed"`
 	// Raise is added to every frame's incarnation. It is 0 in a log that held
-	// nothing, and there a frame keeps what it says. In one that was played into
+	// nothing, and there a frame keeps what it states. In one that was played into
 	// before, the sources have restarted: else the log would take their frames
 	// for those that it has.
 	Raise uint64 `json:"raise"`
@@ -42,7 +42,7 @@ type span struct {
 	schemas func() (map[telemetry.Fingerprint]*telemetry.Schema, error)
 }
 
-// look finds a recording's span and grid. A trace says its grid in a config
+// look finds a recording's span and grid. A trace states its grid in a config
 // record, which comes before its first tick; one that does not has the default.
 func look(rec *replay.Recording) (span, error) {
 	s := span{grid: telemetry.DefaultSiteConfig().Grid}
@@ -75,7 +75,7 @@ func schemas(path string) (map[telemetry.Fingerprint]*telemetry.Schema, error) {
 
 var errEnough = errors.New("enough was read")
 
-// again reads a trace from its beginning, beside the one that is played, until
+// again reads a trace from its beginning, concurrently with the one that is played, until
 // fn wants no more. Damage ends the reading, too: the play comes upon it and
 // says so.
 func again(path string, fn func(*telemetry.Record) bool) error {

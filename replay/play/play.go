@@ -28,7 +28,7 @@ type Config struct {
 	Collector string // under which the records are stated; "play" if empty
 	// Site, if any, replaces the site's name in the recording's configuration.
 	Site string
-	// From is how far into the recording now is. What lies before it is the
+	// From is how far into the recording now is. What is before it is the
 	// past that a site would have, and is given without delay.
 	From telemetry.Duration
 	// Speed is how many times faster than real time the rest passes; 0 means 1,
@@ -64,7 +64,7 @@ type Progress struct {
 	Records  uint64             // given by this run, ticks and renewals included
 	Skipped  uint64             // frames that could not be moved: damaged, or of a schema that the recording lacks
 	Behind   telemetry.Duration // how much later than due the tick was given; 0 in the past part
-	Past     bool               // the tick lies before From
+	Past     bool               // the tick is before From
 }
 
 // The limits of what waits for its tick. Beyond them it is given early, by less

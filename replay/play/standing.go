@@ -14,8 +14,8 @@ const defaultRenew = telemetry.Duration(5 * time.Minute)
 // renew: a reader of the log who begins late needs them. Its size is that of the
 // site's description.
 type siteContext struct {
-	place map[key]int // into said
-	said  []*telemetry.Record
+	place      map[key]int // into records
+	statements []*telemetry.Record
 }
 
 // key names what a record states, so that a later statement replaces it.
@@ -29,7 +29,7 @@ type key struct {
 	start    telemetry.Time
 }
 
-// note keeps a statement, or lets go of one that holds no longer.
+// note keeps a statement, or drops one that is no longer valid.
 func (s *siteContext) note(r *telemetry.Record) {
 	k, ok := keyOf(r)
 	if !ok {
@@ -41,13 +41,13 @@ func (s *siteContext) note(r *telemetry.Record) {
 	}
 	switch {
 	case known:
-		s.said[at] = r
+		s.statements[at] = r
 	case r != nil:
 		if s.place == nil {
 			s.place = map[key]int{}
 		}
-		s.place[k] = len(s.said)
-		s.said = append(s.said, r)
+		s.place[k] = len(s.statements)
+		s.statements = append(s.statements, r)
 	}
 }
 
@@ -69,5 +69,5 @@ func keyOf(r *telemetry.Record) (key, bool) {
 
 // records gives what is valid, in the order in which it was first stated.
 func (s *siteContext) records() []*telemetry.Record {
-	return slices.DeleteFunc(slices.Clone(s.said), func(r *telemetry.Record) bool { return r == nil })
+	return slices.DeleteFunc(slices.Clone(s.statements), func(r *telemetry.Record) bool { return r == nil })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Case is one labelled run and what the engine said about it.
+// Case is one labelled run and what the engine reported about it.
 type Case struct {
 	Dir    string // as the caller named it
 	Class  string // empty: Truth.Class

@@ -62,7 +62,7 @@ func poissonAtMost(k int, m float64) float64 {
 }
 
 // brier returns the Brier score of the forecasts and that of the predictor
-// which always says the fraction that were right, the best constant one in
+// which always predicts the fraction that were right, the best constant one in
 // hindsight. nil for no forecasts.
 func brier(fs []forecast) (score, constant *float64) {
 	if len(fs) == 0 {

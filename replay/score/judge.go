@@ -17,10 +17,10 @@ type Outcome string
 // and recall are: a hit may name the wrong root, and is then among the
 // misses of the table.
 const (
-	Hit   Outcome = "hit"   // every fault found, nothing else said
+	Hit   Outcome = "hit"   // every fault found, nothing else reported
 	Miss  Outcome = "miss"  // a fault was not found
 	False Outcome = "false" // an incident that no fault explains
-	Clean Outcome = "clean" // nothing happened and nothing was said
+	Clean Outcome = "clean" // nothing happened and nothing was reported
 )
 
 // Verdict is the judgement of one fault.
@@ -32,7 +32,7 @@ type Verdict struct {
 	Expect    Expect           `json:"expect"`
 	Signature string           `json:"signature"`
 	Entity    telemetry.Entity `json:"entity"`
-	// Instead lists everything that was said of the run, judged or not, where
+	// Instead lists everything that was reported about the run, judged or not, where
 	// the fault was missed: "incast at port:leaf0/p2 (risk, opened 14:05:09)".
 	Instead []string `json:"instead,omitempty"`
 	// The answer; all zero and null where the fault was missed.
@@ -174,7 +174,7 @@ func (j *judged) accuse(left []*explain.Incident) {
 }
 
 // falseRisks counts the risks that no fault explains. Where the truth judges
-// only some jobs it says nothing about trouble elsewhere, so a risk that
+// only some jobs it has no bearing on trouble elsewhere, so a risk that
 // touches none of them counts neither way.
 func (j *judged) falseRisks(left []*explain.Incident) {
 	for _, inc := range left {
@@ -236,7 +236,7 @@ func (j *judged) quietOutcome() Outcome {
 	return Clean
 }
 
-// verdict judges what was said about one fault; inc is nil for a miss.
+// verdict judges what was reported about one fault; inc is nil for a miss.
 func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 	s := j.c.stepsOf(f)
 	v := Verdict{Dir: j.c.Dir, Class: j.c.class(), Fabric: j.c.fabric(), Half: j.half, Expect: cmp.Or(f.Expect, ExpectIncident),
@@ -246,7 +246,7 @@ func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 		v.Loss = &l
 	}
 	if inc == nil {
-		v.Instead = j.said()
+		v.Instead = j.answers()
 		return v
 	}
 	v.Found, v.Incident, v.Answer = true, inc.ID, inc.Root.Entity
@@ -265,8 +265,8 @@ func (j *judged) verdict(f *Fault, inc *explain.Incident) Verdict {
 	return v
 }
 
-// said puts every incident and risk of the run into words.
-func (j *judged) said() []string {
+// answers puts every incident and risk of the run into words.
+func (j *judged) answers() []string {
 	var out []string
 	for i := range j.incidents {
 		inc := &j.incidents[i]

@@ -8,7 +8,7 @@ package score
 // were first felt. Of all maximum matchings it takes the one that uses the earliest
 // incidents (the sets of incidents that can be matched are a matroid, so taking
 // them greedily in order is exact), and of those the one that gives the earlier
-// incident the earlier fault. What an incident says plays no part.
+// incident the earlier fault. What an incident states plays no part.
 func match(n, m int, meets func(incident, fault int) bool) []int {
 	g := matching{m: m, meets: meets, fault: filled(n), incident: filled(m), fixed: make([]bool, n)}
 	for i := range n {

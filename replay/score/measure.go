@@ -1,7 +1,7 @@
 package score
 
 // Metrics are the figures of one group of cases, with the names of docs/scoring.md.
-// A figure that is not defined is null: precision where nothing was said,
+// A figure that is not defined is null: precision where nothing was reported,
 // recall where there was no fault.
 type Metrics struct {
 	Cases                 int      `json:"cases"`
@@ -47,7 +47,7 @@ type Detail struct {
 	UsualStepsP95    *float64 `json:"usual_steps_to_detect_p95"`
 	// FalsePerHourUpper95 is the exact Poisson bound on the rate.
 	FalsePerHourUpper95 *float64 `json:"false_incidents_per_hour_upper95"`
-	// BrierConstant is the Brier score of always saying the base rate.
+	// BrierConstant is the Brier score of always predicting the base rate.
 	BrierConstant *float64 `json:"brier_constant"`
 }
 
@@ -71,7 +71,7 @@ func (s *sheet) add(o *sheet) {
 }
 
 // measure turns a sheet into figures. Groups are pooled: every fault and every
-// hour weighs alike, whichever case it lies in.
+// hour weighs alike, whichever case it is in.
 func (s *sheet) measure() Group {
 	d := s.count()
 	s.losses(&d)

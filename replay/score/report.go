@@ -19,7 +19,7 @@ type Report struct {
 	Detail  Breakdown          `json:"detail"`
 }
 
-// CaseResult is one run: the truth, what was said, and how it ended. Incidents
+// CaseResult is one run: the truth, what was reported, and how it ended. Incidents
 // holds the last revision of each, judged or not.
 type CaseResult struct {
 	Dir       string             `json:"dir"`
@@ -158,7 +158,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	}{r.Total, r.Classes, r.Cases})
 }
 
-// WriteDetail writes the same with what lies behind the figures beside it, under
+// WriteDetail writes the same with what underlies the figures next to it, under
 // the key "detail".
 func (r *Report) WriteDetail(w io.Writer) error { return encode(w, r) }
 

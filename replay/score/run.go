@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Options say how Run replays bundles.
+// Options determine how Run replays bundles.
 type Options struct {
 	// Replay runs the engine over one bundle and returns its case. It is called
 	// from Workers goroutines at once, never twice for one directory, and must
@@ -35,7 +35,7 @@ func Run(ctx context.Context, dirs []string, o Options) (Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cases, errs := make([]Case, len(dirs)), make([]error, len(dirs))
-	var said progress
+	var count progress
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range min(workersOr(o.Workers), len(dirs)) {
@@ -46,7 +46,7 @@ func Run(ctx context.Context, dirs []string, o Options) (Report, error) {
 					cancel()
 					continue
 				}
-				said.add(o.Progress, len(dirs), dirs[i])
+				count.add(o.Progress, len(dirs), dirs[i])
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func workersOr(n int) int {
 	return n
 }
 
-// progress counts replays that ended and serialises the calls that say so.
+// progress counts replays that ended and serialises the calls that report it.
 type progress struct {
 	mu   sync.Mutex
 	done int

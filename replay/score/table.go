@@ -84,7 +84,7 @@ func (p *printer) group(name string, g Group) {
 		number(d.StepsToDetectP50, 1), number(d.StepsToDetectP95, 1))
 }
 
-// totals prints the ratios beside the counts of the total.
+// totals prints the ratios next to the counts of the total.
 func (p *printer) totals(g Group) {
 	d, m := &g.Detail, &g.Metrics
 	p.heading("total")
@@ -157,7 +157,7 @@ func (p *printer) wrong(d *Breakdown) {
 	}
 }
 
-// complaint says in one line what is wrong with the answer, "" where nothing
+// complaint states in one line what is wrong with the answer, "" where nothing
 // is. A benign change that drew no incident is well.
 func (v *Verdict) complaint() string {
 	wanted := v.Signature + " at " + v.Entity.String()
@@ -187,14 +187,14 @@ func (v *Verdict) complaint() string {
 	if what == nil {
 		return ""
 	}
-	said := rootText(v.AnswerSignature, v.Answer)
+	answer := rootText(v.AnswerSignature, v.Answer)
 	if !v.Answer.IsZero() {
-		said += fmt.Sprintf(" (%.2f)", v.Confidence)
+		answer += fmt.Sprintf(" (%.2f)", v.Confidence)
 	}
 	if v.Rank > 1 {
-		said += fmt.Sprintf(", right one is answer %d", v.Rank)
+		answer += fmt.Sprintf(", right one is answer %d", v.Rank)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\tanswered %s", v.Dir, strings.Join(what, ", "), wanted, said)
+	return fmt.Sprintf("%s\t%s\t%s\tanswered %s", v.Dir, strings.Join(what, ", "), wanted, answer)
 }
 
 func (f *FalseAlarm) complaint(what string) string {

@@ -19,7 +19,7 @@ type neighbourhood struct {
 	peers map[telemetry.Entity][]telemetry.Entity // connects and pairs, both directions
 }
 
-// neighbours reads the neighbourhood of jobs from the edges that held at some
+// neighbours reads the neighbourhood of jobs from the edges that were valid at some
 // time within span.
 func neighbours(edges []telemetry.Edge, jobs []telemetry.Entity, span telemetry.Interval) *neighbourhood {
 	n := &neighbourhood{inner: map[telemetry.Entity]bool{}, outer: map[telemetry.Entity][]telemetry.Entity{},
@@ -51,7 +51,7 @@ func neighbours(edges []telemetry.Edge, jobs []telemetry.Entity, span telemetry.
 	return n
 }
 
-// enter adds what runs the job, and the node that it lies in.
+// enter adds what runs the job, and the node that it is contained in.
 func (n *neighbourhood) enter(e telemetry.Entity) {
 	n.inner[e] = true
 	n.upwards(e, func(o telemetry.Entity) bool {

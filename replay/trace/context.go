@@ -8,7 +8,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// times returns the span of authoritative time that r speaks of; ok is false
+// times returns the span of authoritative time that r refers to; ok is false
 // for what has none (schemas, config, edges).
 func times(r *telemetry.Record) (first, last telemetry.Time, ok bool, err error) {
 	switch r.Kind {
@@ -51,28 +51,28 @@ type statement struct {
 // contextAt is what has been stated so far: what a reader needs who begins
 // here. Its size is that of the site's description, not of the log.
 type contextAt struct {
-	said  map[string]statement
-	bytes int
+	statements map[string]statement
+	bytes      int
 }
 
-// state notes a statement and reports whether it says something new.
+// state notes a statement and reports whether it is new.
 func (s *contextAt) state(key string, position uint64, body []byte) bool {
-	if s.said == nil {
-		s.said = map[string]statement{}
+	if s.statements == nil {
+		s.statements = map[string]statement{}
 	}
-	old, known := s.said[key]
+	old, known := s.statements[key]
 	if known && string(old.body) == string(body) {
 		return false
 	}
 	s.bytes += len(body) - len(old.body)
-	s.said[key] = statement{position, slices.Clone(body)}
+	s.statements[key] = statement{position, slices.Clone(body)}
 	return true
 }
 
 // ordered returns the statements in the order of the log.
 func (s *contextAt) ordered() []statement {
-	all := make([]statement, 0, len(s.said))
-	for _, st := range s.said {
+	all := make([]statement, 0, len(s.statements))
+	for _, st := range s.statements {
 		all = append(all, st)
 	}
 	slices.SortFunc(all, func(a, b statement) int { return cmp.Compare(a.position, b.position) })

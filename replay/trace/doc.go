@@ -9,5 +9,5 @@
 //
 // A file is written in order and is readable while it is written: every block
 // is self-contained. What a cut, a flipped bit or a hostile writer can do is
-// bounded by a block, and is said with the block's number and offset.
+// bounded by a block, and is reported with the block's number and offset.
 package trace

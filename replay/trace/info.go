@@ -12,7 +12,7 @@ type Info struct {
 	Entries     uint64         // records and digests
 	FirstRecord uint64         // position
 	LastRecord  uint64         // position
-	First, Last telemetry.Time // the span of time the records speak of; zero if none does
+	First, Last telemetry.Time // the span of time the records refer to; zero if none does
 	Stored      int64          // bytes of the file
 	Raw         int64          // bytes of the blocks, decompressed
 	Snapshot    int64          // bytes of the snapshot

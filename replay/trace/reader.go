@@ -34,7 +34,7 @@ type Reader struct {
 	open      *segment       // the open block
 	left      uint32         // entries it still claims
 	prev      uint64         // position of its last entry
-	from      telemetry.Time // entries are held back until one reaches it
+	from      telemetry.Time // entries are withheld until one reaches it
 	seeking   bool
 }
 
@@ -164,7 +164,7 @@ func (t *Reader) NextEntry() (Entry, error) {
 }
 
 // entry gives the next entry of the open block; ok is false where there is
-// none, or where it is held back by a seek.
+// none, or where it is withheld by a seek.
 func (t *Reader) entry() (Entry, bool, error) {
 	if t.open == nil {
 		return Entry{}, false, nil

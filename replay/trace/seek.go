@@ -25,7 +25,7 @@ func (t *Reader) SeekTime(at telemetry.Time) error {
 	return nil
 }
 
-// loadContext gathers the context that holds at a segment: the last statement of
+// loadContext gathers the context that is valid at a segment: the last statement of
 // it, and what was newly stated since.
 func (t *Reader) loadContext(target int) error {
 	from := 0
@@ -36,13 +36,13 @@ func (t *Reader) loadContext(target int) error {
 			}
 		}
 	}
-	var said contextAt
+	var found contextAt
 	for i := from; i < target; i++ {
 		h := &t.segs[i].head
 		if t.segs[i].bad == nil && h.kind != contextBlock && (h.kind != recordsBlock || h.flags&flagNewContext == 0) {
 			continue
 		}
-		if err := t.gather(i, &said); err != nil {
+		if err := t.gather(i, &found); err != nil {
 			if e := t.blockError(i, err); !t.skip {
 				return e
 			} else {
@@ -50,7 +50,7 @@ func (t *Reader) loadContext(target int) error {
 			}
 		}
 	}
-	for _, s := range said.ordered() {
+	for _, s := range found.ordered() {
 		r, err := telemetry.ParseRecord(s.body)
 		if err != nil {
 			return fmt.Errorf("read trace: position %d: %w", s.position, err)
@@ -61,7 +61,7 @@ func (t *Reader) loadContext(target int) error {
 }
 
 // gather notes the context records of one block.
-func (t *Reader) gather(i int, said *contextAt) error {
+func (t *Reader) gather(i int, found *contextAt) error {
 	s := &t.segs[i]
 	if s.bad != nil {
 		return s.bad
@@ -84,7 +84,7 @@ func (t *Reader) gather(i int, said *contextAt) error {
 			return fmt.Errorf("position %d: %w", position, err)
 		}
 		if key := contextKey(&r); key != "" {
-			said.state(key, position, body)
+			found.state(key, position, body)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ type Writer struct {
 	index   []byte
 
 	cur     building // the records block being filled
-	said    contextAt
+	current contextAt
 	since   int    // bytes of records since the last context block
 	last    uint64 // position of the last record
 	any     bool   // a record was appended
@@ -93,7 +93,7 @@ func (t *Writer) Append(position uint64, r *telemetry.Record) error {
 	if len(t.scratch) > MaxRecord {
 		return t.fail(fmt.Errorf("position %d: record of %d bytes, at most %d", position, len(t.scratch), MaxRecord))
 	}
-	if key := contextKey(r); key != "" && t.said.state(key, position, t.scratch) {
+	if key := contextKey(r); key != "" && t.current.state(key, position, t.scratch) {
 		t.cur.head.flags |= flagNewContext
 	}
 	t.cur.add(position, false, t.scratch)
@@ -139,7 +139,7 @@ func (t *Writer) Flush() error {
 	t.since += len(t.cur.raw)
 	t.block(&t.cur.head, t.cur.raw)
 	t.cur.reset()
-	if t.since >= max(contextEvery, contextShare*t.said.bytes) {
+	if t.since >= max(contextEvery, contextShare*t.current.bytes) {
 		t.context()
 	}
 	return t.err
@@ -157,7 +157,7 @@ func (t *Writer) context() {
 			b.reset()
 		}
 	}
-	for _, s := range t.said.ordered() {
+	for _, s := range t.current.ordered() {
 		b.add(s.position, false, s.body)
 		if len(b.raw) >= blockTarget {
 			flush()
@@ -190,7 +190,7 @@ func (t *Writer) block(h *blockHeader, raw []byte) {
 
 // Close writes the last block, the index and the trailer. It does not close
 // the underlying writer. A trace that is not closed is read all the same, and
-// the reader says so.
+// the reader reports it.
 func (t *Writer) Close() error {
 	if err := t.Flush(); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// plan says in which order operations can be played: groups of operations that
+// plan returns in which order operations can be played: groups of operations that
 // end together, each after everything that it depends on.
 type plan struct {
 	deps   [][]int // by operation: what must have ended before it begins

@@ -19,7 +19,7 @@ const (
 // Topology is a subnet as ibnetdiscover found it.
 type Topology struct {
 	Nodes  []Node
-	Origin uint64 // GUID of the node that it was seen from; 0 if not said
+	Origin uint64 // GUID of the node that it was seen from; 0 if not stated
 }
 
 // Node is a switch or an adapter.
@@ -74,7 +74,7 @@ type topologyParser struct {
 	first  []byte // the first line that is not blank
 	out    *Topology
 	faults *Faults
-	head   Node // what was said before the next node's own line
+	head   Node // what was read before the next node's own line
 	open   bool // the last node takes links
 }
 

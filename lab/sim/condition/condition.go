@@ -28,7 +28,7 @@ type Link struct {
 	Down    bool
 	Speed   float64 // factor: of the nominal rate that it was trained to
 	Drain   float64 // factor: of the nominal rate that its receiver takes off it
-	Hold    bool    // its receiver takes nothing and holds it stopped: a storm, or a link of a deadlock
+	Hold    bool    // its receiver takes nothing and keeps it paused: a storm, or a link of a deadlock
 	Corrupt float64 // share of packets damaged on the way: counted by the receiver, dropped
 	Loss    float64 // share of packets lost without a counter
 	Reorder float64 // share of packets that come out of order

@@ -213,7 +213,7 @@ func (s *Scene) machineAnswer(a *Answer, f Fault, at place) {
 	a.Accept = without(a.Accept, f.Entity)
 }
 
-// nodesWhere returns the nodes of which of says a number.
+// nodesWhere returns the nodes for which of returns a number.
 func (s *Scene) nodesWhere(of func(int) int, n int) (out []telemetry.Entity) {
 	for node := range s.Site.Nodes {
 		if of(node) == n {

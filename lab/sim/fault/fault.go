@@ -11,12 +11,12 @@ import (
 type Fault struct {
 	Name     string // of a Kind
 	Entity   telemetry.Entity
-	Severity float64 // 0 to 1; what it means is the kind's to say
+	Severity float64 // 0 to 1; what it means depends on the kind
 	Onset    float64
 	Ramp     float64 // seconds from the onset in which severity rises from 0 in a straight line; 0 is at once
 	End      float64 // 0 has no end
 	Variant  int     // which of the kind's variants
-	Apart    bool    // by Parameters instead of as the kind says
+	Apart    bool    // by Parameters instead of as the kind states
 }
 
 // Plan is the faults of a run, ready to be written. It keeps no state: what it

@@ -9,7 +9,7 @@ import (
 // Expect is what a fault is expected to become, in the words of truth.json (docs/format-bundle.md).
 type Expect string
 
-// What truths say.
+// What truths state.
 const (
 	Incident Expect = "incident"
 	Risk     Expect = "risk"

@@ -7,12 +7,12 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// These say where things of a job are, each once, in the order of the job's
+// These return where things of a job are, each once, in the order of the job's
 // nodes.
 
 func (s *Scene) nodes(job int) []int { return s.Jobs[job].Nodes }
 
-// each returns name(number) for what of says of each of a job's nodes.
+// each returns name(number) for what of returns for each of a job's nodes.
 func (s *Scene) each(job int, of func(node int) int, name func(int) telemetry.Entity) []telemetry.Entity {
 	var seen []int
 	var out []telemetry.Entity
@@ -46,7 +46,7 @@ func jobEntity(name string) telemetry.Entity {
 	return telemetry.Entity{Kind: telemetry.Job, Name: name}
 }
 
-// sides returns both sides of what of says of each of a job's nodes.
+// sides returns both sides of what of returns for each of a job's nodes.
 func (s *Scene) sides(job int, of func(int) int, name func(int, int) telemetry.Entity) (out []telemetry.Entity) {
 	for side := range 2 {
 		out = append(out, s.each(job, of, func(n int) telemetry.Entity { return name(n, side) })...)
@@ -205,7 +205,7 @@ func onOthers(s *Scene, job int) (out []telemetry.Entity) {
 	return out
 }
 
-// in keeps what a place says only where a condition holds.
+// in keeps what a place returns only where a condition is true.
 func in(applies func(*Scene, int) bool, where func(*Scene, int) []telemetry.Entity) func(*Scene, int) []telemetry.Entity {
 	return func(s *Scene, job int) []telemetry.Entity {
 		if !applies(s, job) {

@@ -52,7 +52,7 @@ func RankName(job telemetry.Entity, rank int) telemetry.Entity {
 	return telemetry.Entity{Kind: telemetry.Rank, Name: fmt.Sprintf("%s/%d", job.Name, rank)}
 }
 
-// addJobs adds what the jobs say of themselves.
+// addJobs adds what the jobs report about themselves.
 func (m *Meter) addJobs() error {
 	m.tellers = make([]teller, len(m.jobs))
 	for i := range m.jobs {
@@ -111,7 +111,7 @@ func (m *Meter) collectives(job int) {
 	}
 }
 
-// addStepSource adds a source that speaks when a step ends, not by a cadence.
+// addStepSource adds a source that reports when a step ends, not by a cadence.
 func (m *Meter) addStepSource(job int, part string, cols []telemetry.Column, es []telemetry.Entity) *source {
 	j := &m.jobs[job]
 	sc := &telemetry.Schema{Source: telemetry.Source{Collector: "trainer", Target: j.Entity.Name, Part: part}, Entities: es, Columns: cols}
@@ -194,7 +194,7 @@ func (m *Meter) rankTimes(s *source, x *state.Step, lo int, at, now telemetry.Du
 	return m.send(s, at, now, emit)
 }
 
-// server adds what a serving job says of itself each second.
+// server adds what a serving job reports about itself each second.
 func (m *Meter) server(job int) {
 	j := &m.jobs[job]
 	seconds := func(name telemetry.MetricName, of func(**state.Serving) float64) column[*state.Serving] {

@@ -167,7 +167,7 @@ func (m *Meter) nics(node int) {
 		period: second, clock: &m.hosts[node], node: int32(node), sw: -1, takes: prompt(), jitter: 0.003})
 }
 
-// oldASICs says of which of a device's ports PortXmitWait has long ticks and 32
+// oldASICs returns for which of a device's ports PortXmitWait has long ticks and 32
 // bits: all or none, one device in four.
 func (m *Meter) oldASICs(index []int32, kind string) []bool {
 	out := make([]bool, len(index))

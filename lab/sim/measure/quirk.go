@@ -13,11 +13,11 @@ import (
 // GPUs have some of each and no run is made of them.
 const (
 	stallsAnHour   = 1.5   // its frames come late, all at once
-	restartsAnHour = 0.03  // its collector restarts: silent for a while
+	restartsAnHour = 0.03  // its collector restarts: no data for a while
 	resetsAnHour   = 0.006 // its driver is loaded again: counters begin anew
 	gapsAFrame     = 0.002 // one value of a frame is a sentinel
 	stuckSensors   = 0.0003
-	percentFans    = 0.002 // controllers whose new firmware says percent for a ratio
+	percentFans    = 0.002 // controllers whose new firmware reports percent for a ratio
 )
 
 // quirk is a sensor that goes wrong for good at a time.
@@ -90,7 +90,7 @@ func (s *source) fails(at telemetry.Duration, past *state.State) bool {
 	return s.loss > 0 && s.random.Chance(s.loss)
 }
 
-// stall is for how long frames are held up: within the class's lateness nine
+// stall is for how long frames are delayed: within the class's lateness nine
 // times in ten, else beyond it.
 func (s *source) stall() telemetry.Duration {
 	l := telemetry.DefaultLateness()[s.schema.Class].Seconds()

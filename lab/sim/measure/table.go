@@ -11,7 +11,7 @@ import (
 type how uint8
 
 const (
-	// total counts: between two seconds it lies between their totals.
+	// total counts: between two seconds it is between their totals.
 	total how = iota
 	// mean is averaged by the device over the second before the reading.
 	mean

@@ -60,7 +60,7 @@ type Sender struct{ Rate, Target, Alpha float64 }
 
 // Step moves a sender dt seconds on while its packets are marked with
 // probability p: one explicit step of the paper's fluid equations (5) to (7),
-// without the delay of feedback. dt must be small beside the timers.
+// without the delay of feedback. dt must be small compared with the timers.
 func (r Reaction) Step(s Sender, p, dt float64) Sender {
 	cut, byBytes, byTimer := r.events(s.Rate, p)
 	// How often the target rises: only after so many steps of recovery.

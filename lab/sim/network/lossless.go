@@ -74,7 +74,7 @@ func (s *Solver) Stop(out *Lossless, links []Link, flows []Flow) {
 }
 
 // served is the share of what its unsettled flows offer that a link could
-// pass, beside those settled.
+// pass, concurrent with those settled.
 func (s *Solver) served(rates []float64, flows []Flow, l int, link Link) float64 {
 	offered := 0.0
 	for _, f := range s.flows[s.at[l]:s.at[l+1]] {
@@ -98,7 +98,7 @@ func (s *Solver) spread(out *Lossless, flows []Flow, full level) {
 		for _, f := range s.flows[s.at[l]:s.at[l+1]] {
 			rate := float64(flows[f].Demand * full.at)
 			s.settle(out.Rates, flows, f, rate)
-			if out.Rates[f] == rate && rate < flows[f].Demand { // one that waits elsewhere is not held up here
+			if out.Rates[f] == rate && rate < flows[f].Demand { // one that waits elsewhere is not delayed here
 				s.stopFeeder(flows[f].Path, l)
 			}
 		}

@@ -10,8 +10,8 @@ const limitFollows = 30.0
 const leastDraw = 0.3
 
 // limit deals a rack's limit out to its nodes in proportion to what they
-// drew lately. The rack's limit holds at its shelves' inputs, a node's at the
-// outputs. A node's own limit holds besides.
+// drew lately. The rack's limit applies at its shelves' inputs, a node's at the
+// outputs. A node's own limit applies in addition.
 func (p *power) limit(pl *Plant, in Input, rack int, follow float64) {
 	first, last := nodesOf(pl.site, rack)
 	sum := 0.0

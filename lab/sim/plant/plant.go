@@ -118,7 +118,7 @@ func (p *Plant) start() {
 	}
 }
 
-// Step moves the plant dt seconds on. What machines draw holds for the whole
+// Step moves the plant dt seconds on. What machines draw applies to the whole
 // step; what they get is at its end.
 func (p *Plant) Step(in Input, dt float64) {
 	p.seconds += dt

@@ -80,7 +80,7 @@ func (s *Source) Normal(mean, deviation float64) float64 {
 	return mean + float64(deviation*NormalQuantile(u))
 }
 
-// Within returns a normal number drawn again until it lies within three
+// Within returns a normal number drawn again until it is within three
 // deviations: for what a factory has tested.
 func (s *Source) Within(mean, deviation float64) float64 {
 	for {

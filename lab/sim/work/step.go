@@ -19,7 +19,7 @@ type Load struct {
 	SM      float64 // share of SMs busy while it waits in a collective
 }
 
-// Task is what is to be done in a step beside what the spec says: all 1 and 0
+// Task is what is to be done in a step in addition to the spec: all 1 and 0
 // for a usual one.
 type Task struct {
 	Work      float64 // factor of the work

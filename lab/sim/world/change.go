@@ -172,7 +172,7 @@ func class(wrong bool) string {
 	return "lossless"
 }
 
-// settle finds the rates of all traffic: each job's beside what the others
+// settle finds the rates of all traffic: each job's concurrent with what the others
 // offer in the mean. What they offer depends on their rates, so it is done
 // twice, from the same beginning each time.
 func (w *World) settle(jobs bool) {
@@ -265,7 +265,7 @@ func (w *World) weight(nic int32) float64 {
 }
 
 // offer works out what a job offers each link in the mean, and what its incast
-// does, which is on beside the rest of the job's traffic.
+// does, which is concurrent with the rest of the job's traffic.
 func (w *World) offer(job int) {
 	o, perSecond, running, phased := w.offers[job], 1.0, false, false
 	o.clear()

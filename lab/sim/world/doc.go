@@ -31,7 +31,7 @@
 //	GPU.Broken         xid, computes nothing: its job stalls and fails after its timeout
 //	GPU.Delay, Node.Jitter, Node.Input  ranks that begin late: engine idle
 //	Node.Down          all of it is gone
-//	Job.*              as the fields say
+//	Job.*              as the fields state
 //	Storage.Read, Write   longer loading behind the prefetch; longer checkpoints
 //	Subnet.Failover    an event, nothing else: forwarding goes on
 package world

@@ -12,7 +12,7 @@ import (
 )
 
 // fabric is what each link can do under the condition. Slices are by link
-// unless they say otherwise.
+// unless they state otherwise.
 type fabric struct {
 	site             *site.Site
 	sender, receiver []int32 // switches; -1 is a NIC

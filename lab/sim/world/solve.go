@@ -29,7 +29,7 @@ type solver struct {
 	touched   []int32
 	free      []float64 // bits per second that others leave
 	links     []network.Link
-	potential []float64 // bits per second that would come if nothing behind it held them up
+	potential []float64 // bits per second that would come if nothing behind it delayed them
 	coming    []float64 // by flow, what of it comes past the links so far
 	paced     []float64 // bits per second while flows that wait for each other go as fast as their slowest
 	flows     []float64
@@ -101,7 +101,7 @@ func newSolver(f *fabric, cfg *Config) *solver {
 	return s
 }
 
-// solve settles a traffic beside what others offer on the same links.
+// solve settles a traffic concurrent with what others offer on the same links.
 func (s *solver) solve(t *traffic, others *offered) {
 	s.gather(t)
 	s.leave(others)
@@ -354,7 +354,7 @@ func (s *solver) root(l int32) bool {
 // The stopped share of a link as a part of the next one's: where marks slow senders
 // down, they do before all queues on the way have filled, and work comes in bursts.
 // As in the packet-level runs (traces/roce: 0.51, 0.21, 0 with DCQCN; 0.53, 0.38,
-// 0.21, 0.05 without). What is held all the time fills every queue.
+// 0.21, 0.05 without). What is paused all the time fills every queue.
 const (
 	backMarked   = 0.35
 	backUnmarked = 0.65

@@ -57,7 +57,7 @@ func (p *placer) pace(t *work.Training) {
 const usualStep = 5.0
 
 // rhythm sets what a job does every so many steps, so that it comes as often in
-// seconds as at the standard site or as the world says.
+// seconds as at the standard site or as the world states.
 func (p *placer) rhythm(t *work.Training) {
 	v, step := p.world, StepSeconds(t)
 	if v.StepSeconds > 0 {

@@ -17,7 +17,7 @@ type Spread string
 
 // The spreads. AnySpread is as at the standard site: paths picked so that a
 // healthy placement does not collide, cabled by planes or rails and sometimes
-// adaptive, as the seed says.
+// adaptive, as the seed determines.
 const (
 	AnySpread Spread = ""
 	Hashed    Spread = "hashed"   // ECMP: a hash of the flow; flows collide in health

@@ -15,7 +15,7 @@ type Names struct {
 	Convention int
 }
 
-// Conventions is how many there are beside the standard names.
+// Conventions is how many there are in addition to the standard names.
 const Conventions = 10
 
 func drawNames(r *random.Source) Names { return Names{Convention: 1 + r.Below(Conventions)} }

@@ -23,7 +23,7 @@ type Physics struct {
 	// Power scales what a GPU draws at most, 700 W, and what feeds and cools it:
 	// 0.57 to 1.7, from 400 W (A100) to 1,200 W (B200), data sheets.
 	Power Scale
-	// Host scales what a node draws beside its GPUs, 1.5 to 2.7 kW.
+	// Host scales what a node draws in addition to its GPUs, 1.5 to 2.7 kW.
 	Host Scale
 	// Demand scales dynamic power at the top clock over the power limit, 1.1:
 	// 0.85 to 1.1. Below 0.91 the power cap is not reached in health.

@@ -93,7 +93,7 @@ func (f *Fleet) dcgm(p *page, node telemetry.Entity) {
 			number(x), "GPU-"+x.Name, 0x10+number(x), number(x), host, node.Name)
 	}
 	for _, d := range dcgmFields() {
-		said := false
+		described := false
 		for _, x := range gpus {
 			r, ok := f.board.Read(x, d.metric)
 			if !ok {
@@ -103,9 +103,9 @@ func (f *Fleet) dcgm(p *page, node telemetry.Entity) {
 			if !ok {
 				continue
 			}
-			if !said {
+			if !described {
 				p.family(d.name(renamed), d.is, d.help)
-				said = true
+				described = true
 			}
 			p.line(d.name(renamed), labels(x), text)
 		}

@@ -21,8 +21,8 @@ type Config struct {
 	Listen string
 	// Every is the cadence that the entries name; zero means a second.
 	Every time.Duration
-	// RDMA adds node_exporter's pages to the entries: they say again, and more
-	// coarsely, what a host's own tree says.
+	// RDMA adds node_exporter's pages to the entries: they repeat, and more
+	// coarsely, what a host's own tree contains.
 	RDMA bool
 }
 
@@ -164,7 +164,7 @@ func (f *Fleet) Entries() []map[string]any {
 }
 
 // linksEvery is how much more seldom NMX-T's page changes than the others. Its
-// samples carry their own times: asked more often, it would seem to fall silent
+// samples carry their own times: asked more often, it would seem to become stale
 // between them.
 const linksEvery = 10
 

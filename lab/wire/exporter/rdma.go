@@ -40,15 +40,15 @@ func portFamilies() []portFamily {
 func (f *Fleet) node(p *page, node telemetry.Entity) {
 	nics := f.inside(node, telemetry.NIC)
 	for _, c := range portFamilies() {
-		name, said := "node_infiniband_"+c.name, false
+		name, described := "node_infiniband_"+c.name, false
 		for _, x := range nics {
 			r, ok := f.board.Read(x, c.metric)
 			if !ok || r.Gap {
 				continue
 			}
-			if !said {
+			if !described {
 				p.family(name, c.is, "Read from sysfs.")
-				said = true
+				described = true
 			}
 			p.line(name, fmt.Sprintf(`device=%q,port="1"`, last(x)), shortest(c.of(r)))
 		}

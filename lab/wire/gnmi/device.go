@@ -40,7 +40,7 @@ type device struct {
 	server    *grpc.Server
 	stopped   chan struct{}
 	unplugged map[telemetry.Entity]bool
-	dark      bool // the site says that the switch is down
+	dark      bool // the site states that the switch is down
 }
 
 // darkAfter is how old the readings of a switch are once it is down.

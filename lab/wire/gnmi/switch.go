@@ -20,7 +20,7 @@ const (
 	NVOS       = "nvos"
 )
 
-// dialect is how a vendor's switches speak.
+// dialect is a vendor's variant of gNMI.
 type dialect interface {
 	// native is the dialect's own name of the n-th port, from 0.
 	native(n int) string

@@ -45,7 +45,7 @@ var managed = []shown{
 	{"port_link_downs_total", "link_downed", 1},
 }
 
-// narrow is what a RoCE port shows in counters/ beside ethtool: RDMA alone.
+// narrow is what a RoCE port shows in counters/ in addition to ethtool: RDMA alone.
 var narrow = []shown{
 	{"rdma_tx_bytes_total", "port_xmit_data", 0.25},
 	{"rdma_rx_bytes_total", "port_rcv_data", 0.25},
@@ -116,7 +116,7 @@ func (f *Fleet) read(a *adapter, m telemetry.MetricName) (board.Reading, bool) {
 	return r, ok && !r.Gap
 }
 
-// state writes what the port says of its link.
+// state writes what the port reports about its link.
 func (f *Fleet) state(a *adapter) error {
 	state, physical, carrier := "4: ACTIVE", "5: LinkUp", "up"
 	if r, ok := f.read(a, "port_up"); ok && r.Float() < 0.5 {
@@ -184,7 +184,7 @@ func count(r board.Reading, times float64) string {
 // sensors is the folder of an adapter's sensors.
 func (a *adapter) sensors() string { return filepath.Join(a.bus, "hwmon", "hwmon0") }
 
-// slot writes what the PCI function says of its slot, and of the module in its
+// slot writes what the PCI function reports about its slot, and of the module in its
 // cage.
 func (f *Fleet) slot(a *adapter) error {
 	if r, ok := f.read(a, "optic_temperature_celsius"); ok {

@@ -15,7 +15,7 @@ import (
 type Config struct {
 	// Dir is where their files are; "" is the system's folder for such.
 	Dir string
-	// Every and Topology are what the collectors' entries say; zero leaves them
+	// Every and Topology are what the collectors' entries state; zero leaves them
 	// out.
 	Every, Topology time.Duration
 	// Logger takes what cannot be shown; nil discards it.
@@ -82,7 +82,7 @@ func (f *Fleet) Close() {
 	}
 }
 
-// Run shows what the board says, second by second, until ctx is done; then
+// Run shows the state of the board, second by second, until ctx is done; then
 // everything has ended.
 func (f *Fleet) Run(ctx context.Context) error {
 	defer f.Close()
@@ -97,7 +97,7 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return nil
 }
 
-// Show has the subnets show what the board says now.
+// Show has the subnets show the state of the board now.
 func (f *Fleet) Show(ctx context.Context) error {
 	f.replace()
 	var errs []error

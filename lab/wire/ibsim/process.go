@@ -73,11 +73,11 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// wait returns nil when done is closed or the program has said what was waited
+// wait returns nil when done is closed or the program has printed what was waited
 // for, and why not otherwise.
-func (p *process) wait(ctx context.Context, said <-chan struct{}, what string) error {
+func (p *process) wait(ctx context.Context, event <-chan struct{}, what string) error {
 	select {
-	case <-said:
+	case <-event:
 		return nil
 	case <-p.done:
 		return fmt.Errorf("%s ended before %s: %v", filepath.Base(p.cmd.Path), what, p.err)

@@ -25,7 +25,7 @@ type Sim struct {
 	mu         sync.Mutex // over the console
 	console    io.WriteCloser
 	batches    int           // how many ends of batches were asked for
-	finished   int           // how many were said
+	finished   int           // how many were reported
 	batchEnded chan struct{} // closed and made anew at every end of a batch
 	managers   []*Manager
 	started    int // managers so far
@@ -79,24 +79,24 @@ func (s *Sim) start(ctx context.Context) error {
 	if s.console, err = cmd.StdinPipe(); err != nil {
 		return err
 	}
-	out, said := io.Pipe()
-	cmd.Stdout = said
+	out, output := io.Pipe()
+	cmd.Stdout = output
 	ready := make(chan struct{})
 	go s.listen(out, ready)
 	if s.proc, err = launch(cmd); err != nil {
-		said.Close()
+		output.Close()
 		return err
 	}
 	go func() {
 		<-s.proc.done
-		said.Close()
+		output.Close()
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startup)
 	defer cancel()
 	return s.proc.wait(ctx, ready, "it was ready")
 }
 
-// listen reads what ibsim says until it ends.
+// listen reads the output of ibsim until it ends.
 func (s *Sim) listen(out io.Reader, ready chan struct{}) {
 	in := bufio.NewScanner(out)
 	for in.Scan() {

@@ -49,7 +49,7 @@ func answer(w http.ResponseWriter, doc object) {
 	_ = json.NewEncoder(w).Encode(doc) // who asked may be gone
 }
 
-// status is what the API says of a request that it does not grant.
+// status is what the API answers to a request that it does not grant.
 func status(code int, reason, message string) object {
 	return object{"kind": "Status", "apiVersion": "v1", "metadata": object{}, "status": "Failure", "message": message, "reason": reason, "code": code}
 }
@@ -108,7 +108,7 @@ func (f *Fleet) list(w http.ResponseWriter, r *http.Request, k *kind) {
 	answer(w, object{"kind": k.name + "List", "apiVersion": k.version, "metadata": meta, "items": items})
 }
 
-// A watch lasts so long where the client does not say.
+// A watch lasts so long where the client states nothing.
 const watchFor = 30 * time.Minute
 
 // watch sends the changes since a version, and goes on sending. A client that asks

@@ -74,7 +74,7 @@ func (h *host) close() {
 	}
 }
 
-// log writes what the kernel says of an event.
+// log writes what the kernel logs for an event.
 func (h *host) log(e *telemetry.Event) error {
 	at, face := wall(e.At), h.face[e.Entity]
 	switch e.Name {
@@ -100,7 +100,7 @@ func (h *host) log(e *telemetry.Event) error {
 	return nil
 }
 
-// chatter writes what every kernel says now and then.
+// chatter writes what every kernel logs now and then.
 func (h *host) chatter(now telemetry.Time) error {
 	return h.put(6, wall(now), "perf: interrupt took too long (2509 > 2500), lowering kernel.perf_event_max_sample_rate to 79500")
 }

@@ -62,10 +62,10 @@ func trailing(s string) int {
 	return n
 }
 
-// format words an event; "" where such a switch says nothing of it.
+// format words an event; "" where such a switch does not log it.
 func (s *sender) format(e *telemetry.Event) string { return s.words(s, e) }
 
-// state is what an event says of a port's link; "" nothing.
+// state is what an event reports about a port's link; "" nothing.
 func (s *sender) state(e *telemetry.Event) (port, now, before string) {
 	port = s.ports[strings.TrimPrefix(e.Entity.Name, s.name+"/")]
 	switch {

@@ -73,7 +73,7 @@ func New(b *board.Board, c Config) (*Fleet, error) {
 	return f, nil
 }
 
-// ranksOf lists the processes of a job that say how many collectives they have
+// ranksOf lists the processes of a job that report how many collectives they have
 // begun: those of a training job.
 func ranksOf(b *board.Board, x telemetry.Entity) []rank {
 	nics := map[telemetry.Entity]telemetry.Entity{}

@@ -128,7 +128,7 @@ type missing struct {
 	} `json:"status"`
 }
 
-// The times after which a process that says nothing is held for unresponsive,
+// The times after which a process that sends nothing counts as unresponsive,
 // and for dead (NCCL's user guide, RAS).
 const (
 	staleAfter = 5 * time.Second
@@ -136,7 +136,7 @@ const (
 )
 
 // roll is who of a job answers and who does not: a process is gone with its
-// host, whose GPUs then say nothing.
+// host, whose GPUs then report nothing.
 func (f *Fleet) roll(j *job) (here []present, gone []missing) {
 	now := f.board.Now()
 	here, gone = []present{}, []missing{}

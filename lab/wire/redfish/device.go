@@ -60,7 +60,7 @@ func (d *device) document(path string) object {
 	return doc
 }
 
-// gone reports whether a resource, or what it lies in, was pulled out.
+// gone reports whether a resource, or what it is contained in, was pulled out.
 func (d *device) gone(path string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,7 +113,7 @@ func (d *device) page(path, kind string, properties func() object) {
 // fixed is for a resource whose properties never change.
 func fixed(o object) func() object { return func() object { return maps.Clone(o) } }
 
-// collection adds a list of what lies directly below its path.
+// collection adds a list of what is directly below its path.
 func (d *device) collection(path, kind string) {
 	d.pages[path] = func() object {
 		var ids []string
@@ -281,7 +281,7 @@ func (d *device) environment(chassis string, power, limit telemetry.MetricName) 
 	})
 }
 
-// about is where an event is from and what it says, if it is this device's: an
+// about is where an event is from and what it states, if it is this device's: an
 // XID of one of its GPUs.
 func (d *device) about(e *telemetry.Event) (origin string, args [2]string, ok bool) {
 	node, index, _ := strings.Cut(e.Entity.Name, "/")

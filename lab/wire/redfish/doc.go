@@ -4,7 +4,7 @@
 // authentication, resources, metric reports, an event stream, an event log,
 // and on request the flaws that real ones have.
 //
-// It owns the form of the answers. What they say is the board's; it must never
+// It owns the form of the answers. What they contain is the board's; it must never
 // make up a reading, and it keeps no secret in the repository: the certificate
 // and the password are made at start.
 package redfish

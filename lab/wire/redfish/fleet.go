@@ -174,7 +174,7 @@ func (f *Fleet) PasswordFile() string { return filepath.Join(f.cfg.Dir, "passwor
 // CAFile is described at PasswordFile.
 func (f *Fleet) CAFile() string { return filepath.Join(f.cfg.Dir, "ca.pem") }
 
-// Entries lists what a configuration file says of this fleet: the items of its
+// Entries lists what a configuration file states about this fleet: the items of its
 // list collectors: redfish.
 func (f *Fleet) Entries() (out []map[string]any) {
 	for _, s := range f.services {

@@ -8,7 +8,7 @@ import (
 )
 
 // node builds a GPU node's BMC, in the form of an HGX baseboard behind a host
-// BMC: every GPU lies under both systems, and says under which it is at home.
+// BMC: every GPU is listed under both systems, and states under which it is at home.
 func (d *device) node() {
 	chassis := d.chassis("Chassis_0", nil)
 	d.environment(chassis, "node_power_watts", "node_power_limit_watts")
@@ -43,7 +43,7 @@ func (d *device) node() {
 }
 
 // deprecated adds the resources from before the subsystems, which controllers
-// still have beside them and older clients read.
+// still have in addition to them and older clients read.
 func (d *device) deprecated(chassis string) {
 	d.page(chassis+"/Power", "Power.v1_7_1.Power", func() object {
 		return object{"PowerControl": []any{object{"@odata.id": root + "/" + chassis + "/Power#/PowerControl/0", "MemberId": "0", "Name": "Chassis Power Control",

@@ -132,7 +132,7 @@ func (f *Fleet) fresh(x telemetry.Entity, m telemetry.MetricName) (board.Reading
 	return r, true
 }
 
-// events reports what a scheduler and a trainer say of a job.
+// events reports what a scheduler and a trainer report about a job.
 func (f *Fleet) events(ctx context.Context, events []telemetry.Event) {
 	type event struct {
 		Entity telemetry.Entity    `json:"entity"`

@@ -54,7 +54,7 @@ type Graph struct {
 type found struct {
 	steps []Step
 	at    time.Time
-	whole bool // the engine has said all of it
+	whole bool // the engine has sent all of it
 }
 
 // New returns a graph that asks while Run runs. Without an asker names are all

@@ -18,13 +18,13 @@ type Way uint8
 // The ways.
 const (
 	Accepts   Way = iota + 1 // takes it
-	Refuses                  // says no
-	Throttles                // says not now, but after Wish
+	Refuses                  // refuses
+	Throttles                // refusest now, but after Wish
 	Hangs                    // receives it and never answers
 	BreaksOff                // receives it and closes the connection without an answer
-	Leaves                   // says that it wants no more, ever
+	Leaves                   // unsubscribes for good
 	Absent                   // is not there: nothing reaches it
-	Redirects                // says that it is elsewhere
+	Redirects                // redirects to another address
 )
 
 // Wish is for how long a far end that throttles asks to be left alone.

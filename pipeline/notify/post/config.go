@@ -20,7 +20,7 @@ import (
 
 // Config configures how requests are sent.
 type Config struct {
-	Headers map[string]string // sent beside ours
+	Headers map[string]string // sent in addition to ours
 	Timeout time.Duration     // of one request, answer included; 0 means 15 s
 	TLS     dial.TLS
 	Egress  egress.Guard     // where connections may go
@@ -101,7 +101,7 @@ func header(name, value string) error {
 		return fmt.Errorf("%.40q is no name of a header", name)
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return fmt.Errorf("%s: its value holds a control character", name)
+		return fmt.Errorf("%s: its value contains a control character", name)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (c *Client) Now() time.Time { return c.c.Now() }
 type Request struct {
 	URL         string
 	ContentType string
-	Header      map[string]string // beside the configured ones
+	Header      map[string]string // in addition to the configured ones
 	Body        []byte
 }
 

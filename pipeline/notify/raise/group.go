@@ -21,7 +21,7 @@ import (
 type Alert struct {
 	Entity telemetry.Entity // whom it is about
 	notify.RuleAlert
-	Until time.Time // it holds until then, unless it is said again
+	Until time.Time // it holds until then, unless it is sent again
 	Over  bool      // it has ceased
 
 	print, group string // its fingerprint and key, once it was taken: all that fires is looked at every second

@@ -73,7 +73,7 @@ type group struct {
 	last     []byte    // its newest revision while it is open, else nil
 	members  string    // a digest of who was in that
 	at       time.Time // when it was raised, by our clock
-	updated  time.Time // when it was raised, as it says
+	updated  time.Time // when it was raised, as it states
 }
 
 // Raiser makes revisions of alerts. It receives them in Take and publishes in Run.
@@ -89,7 +89,7 @@ type Raiser struct {
 	latest       time.Time            // when one was last
 	retires      bool                 // no rule is evaluated any more
 	groups       map[string]*group
-	notEvaluated string // the key of the group which says that nobody evaluates rules
+	notEvaluated string // the key of the group which reports that no process evaluates rules
 	wake         chan struct{}
 }
 
@@ -122,7 +122,7 @@ func (r *Raiser) Take(alerts []Alert) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.evaluated.IsZero() || now.Sub(r.latest) > stalled {
-		r.evaluated = now // what was not said meanwhile is not over for that
+		r.evaluated = now // an alert that was not sent meanwhile has not ended for that reason
 		clear(r.received)
 	}
 	r.latest = now

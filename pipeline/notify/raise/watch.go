@@ -40,7 +40,7 @@ func ruleAlert(site string) *Alert {
 // that evaluates rules again ends the alert.
 type Watch struct {
 	r     *Raiser
-	seen  uint64    // the lease, as it was seen last; 0 while nobody holds it
+	seen  uint64    // the lease, as it was seen last; 0 while no process holds it
 	since time.Time // when it was seen first
 }
 

@@ -1,4 +1,4 @@
-// Package silence keeps silences: which messages are held back, when, why and who
+// Package silence keeps silences: which messages are muted, when, why and who
 // created them.
 //
 // It owns their form, their windows in time and the bucket that stores them. It

@@ -10,7 +10,7 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Silence holds back what its matchers mean: from Start to End, or in its
+// Silence mutes what its matchers mean: from Start to End, or in its
 // windows between the two.
 type Silence struct {
 	ID       string         `json:"id"`
@@ -150,7 +150,7 @@ func (s *Silence) edge(at telemetry.Time) (next telemetry.Time, ok bool) {
 	return next, ok
 }
 
-// Mutes reports whether facts are held back at an instant.
+// Mutes reports whether facts are muted at an instant.
 func (s *Silence) Mutes(f match.Facts, at telemetry.Time) bool {
 	return s.State(at) == Active && s.Matchers.Match(f)
 }

@@ -16,7 +16,7 @@ const (
 	maxHeader  = 150  // characters of a header
 	maxSection = 3000 // of a section's text
 	maxField   = 2000
-	maxText    = 4000 // of the text beside the blocks
+	maxText    = 4000 // of the text in addition to the blocks
 )
 
 // New makes a receiver, a channel.

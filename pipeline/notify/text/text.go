@@ -54,7 +54,7 @@ type View struct {
 	Chain, Actions                         []string
 	Revision, Reopens                      int
 	Notice, Link                           string
-	Alerts                                 []string // of a group of alerts: what each says
+	Alerts                                 []string // of a group of alerts: the text of each
 	Description                            string   // of the first
 }
 

@@ -21,7 +21,7 @@ type ref struct {
 	file   int
 	at     int64
 	size   int
-	behind place // where the next one lies
+	behind place // where the next one is
 }
 
 // region is the oldest part of the spill, opened to be thinned. It is a tape of
@@ -30,7 +30,7 @@ type region struct {
 	segments []segment
 	size     int64
 	marks    []place                          // the ends of what was handed out
-	said     map[telemetry.Fingerprint][]byte // schemas that are stored already
+	schemas  map[telemetry.Fingerprint][]byte // schemas that are stored already
 	files    []File
 	out      []ref // handed out and not known to be stored: stay as they are
 	rest     []ref
@@ -62,7 +62,7 @@ func (r *region) close() (err error) {
 // region opens segments from the i-th on, at least share bytes of them if there
 // are. What cannot be read is noted as damaged.
 func (s *Spill) region(i int, share int64, marks []place) (*region, error) {
-	r := &region{marks: marks, said: map[telemetry.Fingerprint][]byte{}}
+	r := &region{marks: marks, schemas: map[telemetry.Fingerprint][]byte{}}
 	for ; i < len(s.segments); i++ {
 		g := &s.segments[i]
 		if r.size >= share || len(r.rest)+len(r.out) >= thinEntries {
@@ -90,7 +90,7 @@ func (s *Spill) list(r *region, f File, g *segment) error {
 		switch {
 		case !s.acked.before(x.behind):
 			if thin.KindOf(e.Record) == telemetry.SchemaRecord {
-				r.said[thin.SchemaPrint(e.Record)] = slices.Clone(e.Record)
+				r.schemas[thin.SchemaPrint(e.Record)] = slices.Clone(e.Record)
 			}
 		case r.handedOut(x.behind):
 			r.out = append(r.out, x)
@@ -146,7 +146,7 @@ func (s *Spill) Thin(share int64, p thin.Pass) (thin.Result, error) {
 // thinRegion thins the region that begins with segment i and returns how many
 // segments take its place.
 func (s *Spill) thinRegion(i int, r *region, p thin.Pass) (int, thin.Result, error) {
-	w := &rewriter{spill: s, first: s.segments[i].number, limit: math.MaxUint64, known: r.said}
+	w := &rewriter{spill: s, first: s.segments[i].number, limit: math.MaxUint64, known: r.schemas}
 	if n := i + len(r.segments); n < len(s.segments) {
 		w.limit = s.segments[n].number
 	}

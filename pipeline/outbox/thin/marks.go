@@ -108,7 +108,7 @@ func (m *marker) series(r *rows, i int, how role, t telemetry.ValueType) []int {
 	m.marks = append(m.marks, newest(m.falls, 2*keptFalls)...)
 	m.marks = append(m.marks, newest(m.changes, keptChanges)...)
 	m.marks = append(m.marks, lowest, highest, last)
-	if gap > last { // it is blind now: that is what it said last
+	if gap > last { // it is blind now: that is what it stated last
 		m.marks = append(m.marks, gap)
 	}
 	slices.Sort(m.marks)

@@ -98,7 +98,7 @@ func (r *rows) insert(k int, at telemetry.Instant) {
 // frame. It returns what did not survive.
 func (m *merger) encode(dst []byte, s *telemetry.Schema) ([]byte, Removal, error) {
 	chosen := m.mark(s)
-	if len(chosen) == 0 { // nothing but what is absent: one instant says so
+	if len(chosen) == 0 { // nothing but what is absent: one instant states it
 		chosen = []int{len(m.rows.at) - 1}
 	}
 	out := telemetry.Frame{Incarnation: m.frame.Incarnation, Sequence: m.frame.Sequence, ByReceived: m.frame.ByReceived}

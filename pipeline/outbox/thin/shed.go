@@ -121,9 +121,9 @@ func Count(record []byte, schemas func(telemetry.Fingerprint) []byte) (r Removal
 	default:
 		return Removal{Others: 1}
 	}
-	if said, err := telemetry.ParseRecord(schemas(FramePrint(record))); err == nil && said.Schema != nil {
+	if parsed, err := telemetry.ParseRecord(schemas(FramePrint(record))); err == nil && parsed.Schema != nil {
 		var m merger
-		r.Add(m.contents(said.Schema, record[1:]))
+		r.Add(m.contents(parsed.Schema, record[1:]))
 	}
 	return r
 }

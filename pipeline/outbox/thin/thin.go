@@ -160,7 +160,7 @@ func (t *thinner) look(i int32, e Entry) slot {
 	case telemetry.SchemaRecord:
 		fp := SchemaPrint(e.Record)
 		_, repeated := t.stated[fp]
-		if s.gone = repeated; !repeated { // what was said stays said
+		if s.gone = repeated; !repeated { // what was stated stays stated
 			t.stated[fp] = i
 		}
 	case telemetry.FrameRecord:

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	evaluateEvery = 15 * time.Second // groups that say nothing else
+	evaluateEvery = 15 * time.Second // groups that state no interval
 	// What Prometheus takes for right: how long an outage may be for an alert to go
 	// on waiting where it was, how long it waits at least after that, and how
 	// often a firing one is handed on again.

@@ -140,7 +140,7 @@ func (s *settings) asker() asker {
 	return asker{dial.BasicAuth{Username: name, PasswordFile: file}, dial.Authorization{CredentialsFile: s.Token}}
 }
 
-// place puts the topology beside the samples.
+// place puts the topology next to the samples.
 func (s *settings) place(path string) error {
 	text := []byte("{}")
 	if s.Topology != "" {

@@ -80,7 +80,7 @@ type meant struct {
 	own  bool
 }
 
-// take writes a window, instant by instant: what a page says at one time is
+// take writes a window, instant by instant: what a page states at one time is
 // understood together.
 func (t *table) take(w *window) error {
 	points := w.inOrder()
@@ -123,7 +123,7 @@ func (t *table) instant(all []meant, points []point) {
 	}
 }
 
-// target is who a series says it is of.
+// target is whose a series states that it is.
 func (t *table) target(labels model.Metric) *target {
 	name := collectors.Part(string(labels[jobLabel])) + "/" + collectors.Part(string(labels[instance]))
 	x := t.targets[name]

@@ -1,6 +1,6 @@
 // Command peer reads a tree with node_exporter's infiniband collector, as often
 // as its arguments require, and prints the processor time of one reading in nanoseconds
-// and how many samples it gave. Benchmarks stand beside it.
+// and how many samples it gave. Benchmarks are next to it.
 package main
 
 import (

@@ -14,8 +14,8 @@ import (
 type Refused struct {
 	Path   string
 	Status int
-	Text   string // what the server said, if it is one of ours
-	Field  string // the parameter that it speaks of
+	Text   string // what the server answered, if it is one of ours
+	Field  string // the parameter that it refers to
 }
 
 // Error describes what was refused and what to do about it.

@@ -59,7 +59,7 @@ func New(ctx context.Context, s backend.DataSourceInstanceSettings) (instancemgm
 		return nil, fmt.Errorf("the data source's settings: %w", err)
 	}
 	// A stream does not end: it has no time-out, but it is taken for dead when it
-	// falls silent.
+	// becomes stale.
 	patient := *opts.Timeouts
 	patient.Timeout = 0
 	opts.Timeouts = &patient
