@@ -46,7 +46,7 @@ func newTape() *tape {
 	}
 }
 
-// satisfies reports whether cond satisfies now.
+// satisfies reports whether cond is true now.
 func (tp *tape) satisfies(cond func(*tape) bool) bool {
 	tp.mu.Lock()
 	defer tp.mu.Unlock()

@@ -222,7 +222,7 @@ func (p *pattern) match(name string) (priority int, ok bool) {
 	return whole, true
 }
 
-// statistic is what a statistic means, and of which priority.
+// statistic is the meaning of a driver statistic, and its priority.
 type statistic struct {
 	means    meaning
 	priority int

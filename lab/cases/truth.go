@@ -92,7 +92,7 @@ func (h *harm) stalled(with, without *track, onset, end float64) {
 	}
 }
 
-// stalledLoss is the loss of a job that does.
+// stalledLoss is the loss of a job that stalls.
 const stalledLoss = 1e3
 
 // compareServed compares seconds instead of steps: the worse of time to first

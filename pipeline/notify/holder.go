@@ -6,7 +6,7 @@ import "github.com/quintet-dc/quintet/correlate/explain"
 // covers which.
 type OpenIncident struct{ posted *posted }
 
-// NewOpenIncident returns the OpenIncident of an open incident, risk or group of alerts.
+// NewOpenIncident returns an open incident, risk or group of alerts.
 func NewOpenIncident(in *explain.Incident) *OpenIncident {
 	return &OpenIncident{newPosted(&revision{ID: in.ID, Number: in.Revision, State: in.State, Kind: in.Kind, Severity: in.Severity, opened: in.Opened, properties: propertiesOf(in, nil)})}
 }

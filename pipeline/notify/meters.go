@@ -51,7 +51,7 @@ func (m meters) attempt(v Verdict) {
 	m.count("quintet_notify_attempts_total", "verdict", v.String()).Inc()
 }
 
-// withheld counts a revision that is withheld back.
+// withheld counts a revision that is withheld.
 func (m meters) withheld(why string) {
 	m.count("quintet_notify_held_revisions_total", "outcome", why).Inc()
 }

@@ -251,7 +251,7 @@ func (o *Outbox) put(record []byte) {
 	}
 }
 
-// memory is how much memory records take; o.mu is memory.
+// memory is how much memory records take; o.mu is held.
 func (o *Outbox) memory() int { return o.queue.memory + o.moving }
 
 // soft is where Run begins to empty memory: three quarters.

@@ -47,7 +47,7 @@ type queue struct {
 	stop    float64 // share of time that it is paused
 	drop    float64 // share of packets dropped before it
 	eager   float64 // factor of the rate that too eager marking leaves
-	length  float64 // bytes, while it queued
+	length  float64 // bytes, while it is queued
 	queued  float64 // share of the time in which it does
 	highest float64
 }

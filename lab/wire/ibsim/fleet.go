@@ -184,7 +184,7 @@ func (f *Fleet) Addresses() []string {
 	return out
 }
 
-// programNode is the node that programs programNode on: no manager ever does.
+// programNode is the node that programs run on: no manager ever does.
 func (r *running) programNode() int { return r.adapters[len(r.adapters)-1] }
 
 // Entries lists the entries of "collectors: fabric:" with which the collector
