@@ -21,9 +21,10 @@ type examiner struct {
 	memory  *memory
 	roll    *roll
 	signals *signals
-	usual   []usualState           // baselines of jobs that report seldom, oldest first
-	read    baselines              // of the grid at hand; not state
-	opened  func() []*incidentCase // the open cases
+	usual   []usualState // baselines of jobs that report seldom, oldest first
+	read    baselines    // of the grid at hand; not state
+	// openCase returns the open case of a job.
+	openCase func(job telemetry.Entity) (*incidentCase, bool)
 }
 
 // incidentCase is an incident with what is needed to judge it again: the state of
@@ -410,7 +411,7 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 			_, ok := m.Sent(e.window, e.cfg.Grid, e.receiving(m.SentBy(i), g), i)
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
 			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
-			if e.linkDown(m, i) {
+			if _, down := e.linkSampled(m, i, m.Ends[i].Peer); down {
 				a, ok, okA = 0, true, true
 			}
 			if ok && okA && okB {
@@ -437,24 +438,9 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 func (e *activity) receiving(slot int, g telemetry.Time) fabric.Span {
 	last := receivingGrids * e.cfg.Grid
 	if slot >= 0 {
-		last = max(last, e.window.Wait(slot)+e.cfg.Grid)
+		last = max(last, e.freshFor(slot))
 	}
 	return fabric.Span{From: g.Add(-last), To: g}
-}
-
-// linkDown reports whether one of the ends of a link states that it is down.
-func (e *activity) linkDown(m *fabric.Map, i int) bool {
-	for _, end := range []int{i, m.Ends[i].Peer} {
-		if end < 0 {
-			continue
-		}
-		if slot, ok := e.window.Slot(telemetry.Series{Entity: m.Ends[end].Entity, Metric: metricUp}); ok {
-			if v, _ := e.window.Value(slot); v == 0 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // lastSent is the last instant of a span at which links carried at least so many

@@ -110,7 +110,7 @@ func assemble(cfg Config) *Engine {
 	e.risks = &risks{sight: e.sight, signals: e.signals, memory: e.memory, out: e.out}
 	e.costs = &costs{sight: e.sight, roll: e.roll, counts: e.counts}
 	e.incidents = &caseBook{sight: e.sight, examiner: e.examiner, roll: e.roll, risks: e.risks, ledger: &e.costs.ledger, out: e.out}
-	e.examiner.opened = func() []*incidentCase { return e.incidents.cases }
+	e.examiner.openCase = e.incidents.caseOf
 	e.costs.incidents = e.incidents
 	e.signals.spare = &e.costs.spare
 	return e

@@ -79,6 +79,15 @@ func (e *caseBook) find(job telemetry.Entity) (int, bool) {
 	return slices.BinarySearchFunc(e.cases, job, func(c *incidentCase, job telemetry.Entity) int { return c.job.Compare(job) })
 }
 
+// caseOf returns the open case of a job.
+func (e *caseBook) caseOf(job telemetry.Entity) (*incidentCase, bool) {
+	i, ok := e.find(job)
+	if !ok {
+		return nil, false
+	}
+	return e.cases[i], true
+}
+
 const (
 	// corroboratedAt is the least confidence of an answer that serves as corroborating
 	// evidence for one slow step.

@@ -68,8 +68,8 @@ const (
 
 // primary is the case that carries c's incident, the primary.
 func (e *caseBook) primary(c *incidentCase) *incidentCase {
-	if i, ok := e.find(c.under); ok && !c.under.IsZero() {
-		return e.cases[i]
+	if lead, ok := e.caseOf(c.under); ok && !c.under.IsZero() {
+		return lead
 	}
 	return c
 }

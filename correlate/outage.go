@@ -188,7 +188,7 @@ func (x *outages) count(o *ownerDown, event bool) {
 		if p < 0 || x.down[x.key(i)] != nil {
 			continue
 		}
-		switch at, down := x.sampled(i, p); {
+		switch at, down := x.linkSampled(x.m, i, p); {
 		case down || x.onPurpose(i) || x.onPurpose(p):
 		case event || at > o.since.Latest:
 			o.up++
@@ -198,17 +198,16 @@ func (x *outages) count(o *ownerDown, event bool) {
 	}
 }
 
-// sampled returns when the state of a link was last sampled at one of its ends, and
-// whether it is down: it always was, or it would be among those that went down.
-func (x *outages) sampled(ends ...int) (at telemetry.Time, down bool) {
+// linkSampled returns when the state of a link was last sampled at one of its ends, and
+// whether it is down; of a link without a peer that end is -1.
+func (e *sight) linkSampled(m *fabric.Map, ends ...int) (at telemetry.Time, down bool) {
 	for _, i := range ends {
-		slot := x.m.UpBy(i)
-		if slot < 0 {
+		if i < 0 || m.UpBy(i) < 0 {
 			continue
 		}
-		slot = x.window.Chosen(slot)
-		if last, ok := x.window.Last(slot); ok {
-			v, _ := x.window.Value(slot)
+		slot := e.window.Chosen(m.UpBy(i))
+		if last, ok := e.window.Last(slot); ok {
+			v, _ := e.window.Value(slot)
 			at, down = max(at, last), down || v == 0
 		}
 	}

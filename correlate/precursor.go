@@ -44,6 +44,28 @@ type gauge struct {
 	precursorReading
 }
 
+// shown is how much of its feature a gauge shows that was one value and is another.
+func (x *precursorReading) shown(before, now float64) float64 {
+	v, _ := taken(x.feature.Reading.Take, before, now)
+	return x.feature.Strength(v)
+}
+
+// taken is what a reading takes of a gauge that was one value and is another; false where
+// it does not take that of these two.
+func taken(t explain.Take, before, now float64) (float64, bool) {
+	switch t {
+	case explain.TakeNow, explain.TakeMost, explain.TakeLeast:
+		return now, true
+	case explain.TakeBefore:
+		return before, true
+	case explain.TakeShift:
+		return now - before, true
+	case explain.TakeRatio:
+		return now / before, before != 0
+	}
+	return 0, false
+}
+
 // gauge reports whether a signal is of a precursor's gauge.
 func (s *signal) gauge() bool { return s.kind == stepSignal || s.kind == apartSignal }
 
@@ -118,7 +140,7 @@ func (e *signals) measureStep(s *signal, x gauge, seen telemetry.Time) bool {
 		return e.movedApart(s, x, seen)
 	}
 	s.before, s.first = e.usually(x.slot, seen, s.now), s.now
-	if x.feature != nil && x.feature.Reading.Take == explain.TakeRatio && x.feature.Strength(s.now/s.before) == 0 {
+	if x.feature != nil && x.shown(s.before, s.now) == 0 {
 		return false // what follows a load moves a little all the time
 	}
 	return !e.follows(s, x, seen, s.now)
@@ -139,7 +161,7 @@ func (e *signals) down(x telemetry.Entity) bool {
 
 // freshFor is for how long after it was taken a slot's sample is the last that can
 // have come.
-func (e *signals) freshFor(slot int) telemetry.Duration {
+func (e *sight) freshFor(slot int) telemetry.Duration {
 	return e.window.Wait(slot) + e.cfg.Grid
 }
 
@@ -202,7 +224,7 @@ func (e *signals) stepped(x gauge, seen telemetry.Time, v float64) bool {
 	case !ok:
 		return false
 	case x.kind == stepSignal:
-		return x.feature.Strength(v/was) > 0 && e.outside(x.slot, seen, 0, v, 1, itself)
+		return x.shown(was, v) > 0 && e.outside(x.slot, seen, 0, v, 1, itself)
 	}
 	return x.feature.Strength(v-was) >= halfThere && e.outside(x.slot, seen.Add(-holdOff), leastSpan, v, 0, itself)
 }
@@ -367,13 +389,8 @@ func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
 	if before == 0 {
 		before = now // it is what it was
 	}
-	switch c.Reading.Take {
-	case explain.TakeShift:
-		now -= before
-	case explain.TakeRatio:
-		now /= before
-	}
-	return c.Strength(now)
+	x, _ := taken(c.Reading.Take, before, now)
+	return c.Strength(x)
 }
 
 // states reports whether a GPU states one of some reasons for its clock now, or a counter

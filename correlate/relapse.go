@@ -38,7 +38,7 @@ func (e *caseBook) mayRecur(was, next *explain.Incident) bool {
 		return true
 	}
 	likely, there := 0.0, 0.0
-	answers := append(slices.Clone(next.Alternatives), explain.Alternative{Entity: next.Root.Entity, Signature: next.Root.Signature, Confidence: next.Root.Confidence})
+	answers := next.Answers()
 	for _, a := range answers {
 		here := 0.0
 		for _, b := range answers {

@@ -178,12 +178,11 @@ func (e *risks) riskReader(root telemetry.Entity, s *signal) func(*explain.Featu
 		if v, ok := s.read(r); ok && (r.Of == explain.OfRoot && root == s.series.Entity || r.Of != explain.OfRoot && root != s.series.Entity) {
 			return v, true
 		}
-		slot, ok := e.window.Slot(telemetry.Series{Entity: root, Metric: r.Metric})
-		if !ok || r.Of != explain.OfRoot || r.Take != explain.TakeNow {
+		if r.Of != explain.OfRoot || r.Take != explain.TakeNow {
 			return 0, false
 		}
-		v, _ := e.window.Value(slot)
-		return float64(v), v == v
+		_, v, ok := e.nowOf(root, r.Metric)
+		return v, ok
 	}
 }
 
@@ -195,19 +194,10 @@ func (s *signal) read(r *explain.Reading) (float64, bool) {
 	if r.Event != "" || r.Metric != s.series.Metric {
 		return 0, false
 	}
-	switch r.Take {
-	case explain.TakeNow, explain.TakeMost, explain.TakeLeast:
-		return s.now, true
-	case explain.TakeBefore:
-		return s.before, true
-	case explain.TakeShift:
-		return s.now - s.before, true
-	case explain.TakeRatio:
-		return s.now / s.before, s.before != 0
-	case explain.TakePeers:
+	if r.Take == explain.TakePeers {
 		return s.apart, s.kind == apartSignal
 	}
-	return 0, false
+	return taken(r.Take, s.before, s.now)
 }
 
 // upstream drops every trouble whose root is behind that of another of the same
@@ -244,7 +234,7 @@ func (e *risks) awaits(s *supported, g telemetry.Time) bool {
 		last, known := e.window.Last(slot)
 		at, begun := e.signals.signals(&same)
 		found = begun && !e.signals.signalled[at].certain(e.cfg.Grid) ||
-			known && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.signals.freshFor(slot))
+			known && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.freshFor(slot))
 		return !found
 	})
 	return found

@@ -211,13 +211,13 @@ func (e *caseBook) expect(w *attribute.Work, j *jobs.Job) float64 {
 		return 0
 	}
 	w.Cause = attribute.Stragglers
-	if i, ok := e.find(j.Entity); ok {
-		a := &e.cases[i].account
+	if c, ok := e.caseOf(j.Entity); ok {
+		a := &c.account
 		if a.Benign {
 			return 0
 		}
 		w.Cause = attribute.PartOf(a.Cause)
-		if b := e.cases[i].concurrent; b.isPublished() && b.account != nil {
+		if b := c.concurrent; b.isPublished() && b.account != nil {
 			w.Other, w.OtherShare = attribute.PartOf(b.account.Cause), b.share()
 		}
 	}

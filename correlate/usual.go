@@ -75,8 +75,8 @@ func formerOf(job telemetry.Entity) func(usualState) bool {
 // that lasted into the baseline of what began at an onset, or has not ended; nil otherwise.
 // A job that recovers sends what it sent before.
 func (e *examiner) usualLoad(job telemetry.Entity, onset telemetry.Time) *fabric.Readings {
-	for _, c := range e.opened() {
-		if j := e.book.Job(job); c.job == job && c.before != nil && j != nil && j.Degradation != nil && j.Degradation.Onset.Latest < onset {
+	if c, ok := e.openCase(job); ok && c.before != nil {
+		if j := e.book.Job(job); j != nil && j.Degradation != nil && j.Degradation.Onset.Latest < onset {
 			return c.before.On(e.fabricMap())
 		}
 	}

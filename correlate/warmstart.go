@@ -31,8 +31,8 @@ const (
 // of those that it might open again, in any order (warm start). They replace what
 // it has published itself. They count from the next grid that is closed; nothing
 // changes before (I1).
-func (e *Engine) WarmStart(open []explain.Incident) {
-	e.incidents.restoring, e.incidents.warmStart = slices.Clone(open), true
+func (e *Engine) WarmStart(known []explain.Incident) {
+	e.incidents.restoring, e.incidents.warmStart = slices.Clone(known), true
 	slices.SortFunc(e.incidents.restoring, func(a, b explain.Incident) int {
 		return cmp.Or(cmp.Compare(a.Opened, b.Opened), cmp.Compare(a.ID, b.ID))
 	})
@@ -40,28 +40,28 @@ func (e *Engine) WarmStart(open []explain.Incident) {
 
 // adopt makes the restored incidents the engine's own at grid g.
 func (e *caseBook) adopt(g telemetry.Time) {
-	open := e.restoring
+	known := e.restoring
 	e.restoring, e.warmStart = nil, false
 	former := e.disown()
 	e.risks.disownRisks()
-	for i := range open {
+	for i := range known {
 		switch {
-		case open[i].State != explain.StateOpen:
-		case open[i].Kind == explain.KindRisk:
-			e.risks.takeRisk(&open[i], g)
+		case known[i].State != explain.StateOpen:
+		case known[i].Kind == explain.KindRisk:
+			e.risks.takeRisk(&known[i], g)
 		default:
-			e.take(&open[i], g)
+			e.take(&known[i], g)
 		}
 	}
 	e.regroup(former)
 	e.past, e.risks.past = nil, nil
-	for i := range open {
+	for i := range known {
 		switch {
-		case open[i].State == explain.StateOpen:
-		case open[i].Kind == explain.KindRisk:
-			e.risks.recallRisk(&open[i], g)
+		case known[i].State == explain.StateOpen:
+		case known[i].Kind == explain.KindRisk:
+			e.risks.recallRisk(&known[i], g)
 		default:
-			e.recall(&open[i], g)
+			e.recall(&known[i], g)
 		}
 	}
 	e.wellAlready(g)

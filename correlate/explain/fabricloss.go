@@ -409,19 +409,23 @@ func (f *fabricMeasures) siblings(v Values, i int) {
 // included: the uplinks of its access switch, or the ways into the one it leads
 // to.
 func (f *fabricMeasures) siblingsOf(i int) []int {
-	owner, up := f.m.Ends[i].Owner, true
-	if !f.anyHost(owner) {
-		owner, up = f.m.Ends[f.m.Ends[i].Peer].Owner, false
+	if owner := f.m.Ends[i].Owner; f.anyHost(owner) {
+		return f.linksOf(owner, false)
 	}
-	var out []int
-	for _, s := range f.m.Links(owner) {
-		if !f.m.Between(s) {
-			continue
+	return f.linksOf(f.m.Ends[f.m.Ends[i].Peer].Owner, true)
+}
+
+// linksOf lists the main ends at which a switch sends to others or, into it, those at which
+// others send to it.
+func (f *fabricMeasures) linksOf(sw telemetry.Entity, into bool) (out []int) {
+	for _, s := range f.m.Links(sw) {
+		switch {
+		case !f.m.Between(s):
+		case into:
+			out = append(out, f.m.Ends[s].Peer)
+		default:
+			out = append(out, s)
 		}
-		if !up {
-			s = f.m.Ends[s].Peer
-		}
-		out = append(out, s)
 	}
 	return out
 }

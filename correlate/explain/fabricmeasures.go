@@ -162,7 +162,7 @@ func (f *fabricMeasures) end(i int) Values {
 	}
 	v[LoadRatio.Err()], v[Grown.Err()] = f.loadRatioErr(i, max(f.work, f.steady)), f.loadErr(i)
 	v[OneWay.Err()] = f.oneWayErr
-	own(f.planes, f.switches).putOwn(v)
+	largestOwn(f.planes, f.switches).putOwn(v)
 	if f.m.Between(i) {
 		f.parallelRise(v, i)
 	}

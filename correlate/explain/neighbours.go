@@ -149,7 +149,7 @@ func (f *fabricMeasures) net(n *neighbour) (links, ratio float64) {
 func (f *fabricMeasures) neighbours() []Candidate {
 	total, _ := f.othersRise(f.speed)
 	shared := f.shared()
-	if s := own(f.planes); s.seen {
+	if s := largestOwn(f.planes); s.seen {
 		s.putOwn(shared)
 	}
 	var out []Candidate

@@ -62,16 +62,17 @@ type change struct {
 // shifts compares the groups with each other.
 func (f *fabricMeasures) shifts(groups []fabric.Group) []shift {
 	changes := f.changes(groups)
-	roles := map[string][]float64{}
+	common, roles := make([]float64, len(groups)), map[string][]float64{}
 	for k, cs := range changes {
 		if len(cs) > 0 {
-			roles[groups[k].Role] = append(roles[groups[k].Role], inCommon(cs))
+			common[k] = inCommon(cs)
+			roles[groups[k].Role] = append(roles[groups[k].Role], common[k])
 		}
 	}
 	out := make([]shift, len(groups))
 	for k, cs := range changes {
 		if len(cs) > 0 {
-			out[k] = shiftOf(cs, beyond(inCommon(cs), roles[groups[k].Role]))
+			out[k] = shiftOf(cs, beyond(common[k], roles[groups[k].Role]))
 		}
 	}
 	f.wait(groups, out)
@@ -285,8 +286,8 @@ func (s shift) put(v Values) {
 // putOwn notes the largest shift of the job's traffic.
 func (s shift) putOwn(v Values) { v[OwnShift], v[OwnShift.Err()] = s.moved, s.err }
 
-// own is the largest shift of what the job's NICs send.
-func own(of ...[]shift) (largest shift) {
+// largestOwn is the largest shift of what the job's NICs send.
+func largestOwn(of ...[]shift) (largest shift) {
 	for _, shifts := range of {
 		for _, s := range shifts {
 			if s.seen && !s.links && (!largest.seen || s.moved > largest.moved) {
@@ -318,23 +319,13 @@ func (f *fabricMeasures) parallelRise(v Values, i int) {
 
 // parallel lists the parallel links of end i: of an uplink of an access switch those of the
 // others into the same switch, else the other links between switches of its own.
-func (f *fabricMeasures) parallel(i int) (out []int) {
-	from, up := f.m.Ends[i].Owner, f.anyHost(f.m.Ends[i].Owner)
-	if up {
-		from = f.m.Ends[f.m.Ends[i].Peer].Owner
+func (f *fabricMeasures) parallel(i int) []int {
+	owner := f.m.Ends[i].Owner
+	links := f.linksOf(owner, false)
+	if f.anyHost(owner) {
+		links = f.linksOf(f.m.Ends[f.m.Ends[i].Peer].Owner, true)
 	}
-	for _, s := range f.m.Links(from) {
-		if !f.m.Between(s) {
-			continue
-		}
-		if up {
-			s = f.m.Ends[s].Peer
-		}
-		if s != i {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(links, func(s int) bool { return s == i })
 }
 
 // isSwitch reports whether a plane is one switch and has no other name for it.

@@ -291,12 +291,16 @@ func (r *Root) includes(a *Alternative) bool {
 // names.
 const maxCandidates = 2
 
+// Answers lists the root and its alternatives.
+func (in *Incident) Answers() []Alternative {
+	return append([]Alternative{{in.Root.Entity, in.Root.Signature, in.Root.Confidence}}, in.Alternatives...)
+}
+
 // Investigating returns the incident as it is published while its cause is not
 // stable, or where it never was: without a root, and with the candidates among the
 // alternatives.
 func (in Incident) Investigating() Incident {
-	first := Alternative{in.Root.Entity, in.Root.Signature, in.Root.Confidence}
-	in.Alternatives = append([]Alternative{first}, in.Alternatives...)
+	in.Alternatives = in.Answers()
 	in.Root, in.Contributors, in.Actions = Root{}, []Contributor{}, []Action{}
 	in.Chain = in.Chain[max(0, len(in.Chain)-1):]
 	in.Claims = in.Claims[:min(len(in.Claims), 1)]
