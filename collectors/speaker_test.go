@@ -13,12 +13,12 @@ import (
 func TestWhatSeveralSourcesStateIsSentOnce(t *testing.T) {
 	kernel, library := &worker{}, &worker{}
 	type step struct {
-		by   *worker
-		at   int // seconds
-		gpu  int
-		name telemetry.EventName
-		text string
-		told bool
+		by      *worker
+		at      int // seconds
+		gpu     int
+		name    telemetry.EventName
+		text    string
+		emitted bool
 	}
 	const xid = telemetry.EventXID
 	for name, steps := range map[string][]step{
@@ -59,8 +59,8 @@ func TestWhatSeveralSourcesStateIsSentOnce(t *testing.T) {
 			for i, x := range steps {
 				e := &telemetry.Event{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: fmt.Sprintf("n1/%d", x.gpu)}, Name: x.name, Text: x.text,
 					At: telemetry.Time(1e18).Add(telemetry.Duration(x.at) * telemetry.Duration(time.Second))}
-				if got := s.mayEmit(x.by, e); got != x.told {
-					t.Errorf("step %d: %q is told: %v, want %v", i, x.text, got, x.told)
+				if got := s.mayEmit(x.by, e); got != x.emitted {
+					t.Errorf("step %d: %q is emitted: %v, want %v", i, x.text, got, x.emitted)
 				}
 			}
 		})
@@ -72,7 +72,7 @@ func TestWhoSpokeIsRememberedWithinBounds(t *testing.T) {
 	for i := range 3 * maxSpoken {
 		e := &telemetry.Event{Entity: telemetry.Entity{Kind: telemetry.GPU, Name: strings.Repeat("n", 3) + fmt.Sprint(i)}, Name: telemetry.EventXID, Text: "79", At: telemetry.Time(i) * 1e9}
 		if !s.mayEmit(w, e) {
-			t.Fatalf("event %d is not told", i)
+			t.Fatalf("event %d is not emitted", i)
 		}
 	}
 	if len(s.spoken) > maxSpoken {

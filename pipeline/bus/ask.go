@@ -42,7 +42,7 @@ func (b *Bus) Answer(what string, fn func(ctx context.Context, req []byte) ([]by
 		return nil, fmt.Errorf("bus: answer %s: %w", what, err)
 	}
 	if conn.IsConnected() {
-		_ = conn.FlushTimeout(requestTimeout) // from here on, somebody is there
+		_ = conn.FlushTimeout(requestTimeout) // from here on there is a responder
 	}
 	ctx, cancel := context.WithCancel(b.closing)
 	done := make(chan struct{})

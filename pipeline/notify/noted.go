@@ -57,7 +57,7 @@ type pendingNote struct {
 	note     Note
 	sequence uint64
 	due      time.Time
-	claim    uint64 // somebody else's that was seen, and when first
+	claim    uint64 // another replica's that was seen, and when first
 	claimed  time.Time
 }
 

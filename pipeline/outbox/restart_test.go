@@ -225,8 +225,8 @@ func TestTroubleWithTheDisk(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := newFakeLog(1)
-				var told strings.Builder
-				cfg := Config{Bus: log, MemoryBytes: 64 << 10, Logger: slog.New(slog.NewTextHandler(&told, nil))}
+				var logged strings.Builder
+				cfg := Config{Bus: log, MemoryBytes: 64 << 10, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
 				if how != "no directory" {
 					cfg.Dir = filepath.Join(t.TempDir(), "spill")
 				}
@@ -248,9 +248,9 @@ func TestTroubleWithTheDisk(t *testing.T) {
 				advance(time.Minute)
 				o.stop()
 				p.compare(o.Outbox, log)
-				errs, lines := o.account.diskErrors.Get(), strings.Count(told.String(), "cannot be spilled")
+				errs, lines := o.account.diskErrors.Get(), strings.Count(logged.String(), "cannot be spilled")
 				if how == "no directory" && errs != 0 || how != "no directory" && (errs == 0 || lines != 1) {
-					t.Errorf("%d errors counted, %d told", errs, lines)
+					t.Errorf("%d errors counted, %d logged", errs, lines)
 				}
 				if removedOf(o.Outbox, "samples") == 0 {
 					t.Error("nothing was thinned")

@@ -241,7 +241,7 @@ func (p *pace) median() (telemetry.Time, int) {
 	p.scratch = all
 	slices.Sort(all)
 	if i, _ := slices.BinarySearch(all, near); i < len(all) {
-		all = all[i:] // who is further behind than Timeout delays nobody, unless all are
+		all = all[i:] // a source further behind than Timeout delays no tick, unless all are
 	}
 	if len(all) == 0 {
 		return 0, 0

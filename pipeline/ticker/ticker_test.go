@@ -285,9 +285,9 @@ func TestTicksWaitForTheBacklogOfAnOutage(t *testing.T) {
 func TestListeningIsTakenUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFakeLog()
-		var told strings.Builder
+		var logged strings.Builder
 		a := newCollector(t, log, "a")
-		stop := running(t, log, 1, Config{Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&told, nil))})
+		stop := running(t, log, 1, Config{Timeout: time.Minute, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 		for i := range 30 {
 			if i == 10 {
 				log.mu.Lock()
@@ -302,8 +302,8 @@ func TestListeningIsTakenUpAgain(t *testing.T) {
 		if n := len(log.stated(t)); n < 30 || n > 33 {
 			t.Errorf("%d ticks, want 31", n)
 		}
-		if !strings.Contains(told.String(), "interrupted") {
-			t.Errorf("the log says %q", told.String())
+		if !strings.Contains(logged.String(), "interrupted") {
+			t.Errorf("the log says %q", logged.String())
 		}
 	})
 }

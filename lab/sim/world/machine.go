@@ -90,7 +90,7 @@ func (m *machine) step() {
 		return
 	}
 	m.governor = m.model.Step(m.governor, gpu.Input{Activity: m.act, Celsius: m.heat.Die, Limit: m.limit, Setting: m.setting, Brake: m.brake}, tick)
-	m.governor.Reasons &^= gpu.Setting // firmware that throttles it states nothing, and nobody sets clocks
+	m.governor.Reasons &^= gpu.Setting // firmware that throttles it states no reason, and no operator sets clocks
 	m.heat = m.motion.Step(m.heat, m.governor.Power, m.inlet)
 	// Memory follows its own load within some seconds; ours.
 	m.memory += float64(0.05 * (m.heat.Die + 4 + float64(16*m.act.DRAM) - m.memory))

@@ -29,7 +29,7 @@ type lease struct {
 
 	revision uint64    // the key's revision while we hold it, 0 while we do not
 	renewed  time.Time // when we wrote it
-	seen     uint64    // the revision of somebody else's that was seen
+	seen     uint64    // the revision of another replica's that was seen
 	since    time.Time // and when it was seen first
 }
 
