@@ -29,7 +29,8 @@ func cluster(t *testing.T) []*nats.Server {
 	var out []*nats.Server
 	for i, r := range routes {
 		o := &nats.Options{ServerName: fmt.Sprint("s", i), Host: "127.0.0.1", Port: nats.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true,
-			StoreDir: t.TempDir(), MaxPayload: 8 << 20, Routes: routes}
+			StoreDir: t.TempDir(), MaxPayload: 8 << 20, Routes: routes,
+			JetStreamMaxStore: 512 << 20} // less than the default log: a disk with little room
 		o.Cluster.Name, o.Cluster.Host = "site", "127.0.0.1"
 		if _, err := fmt.Sscan(r.Port(), &o.Cluster.Port); err != nil {
 			t.Fatal(err)
@@ -45,7 +46,8 @@ func cluster(t *testing.T) []*nats.Server {
 	return out
 }
 
-// Two of three servers carry on, and nothing is skipped or repeated.
+// Two of three servers carry on, and nothing is skipped or repeated. Their disks
+// have too little room for the default size of the log, so that it is smaller.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -52,9 +52,7 @@ func (b *Bus) createLog(ctx context.Context) error {
 	}
 	for {
 		_, err := b.js.CreateOrUpdateStream(ctx, b.logConfig(size))
-		const noRoom = 10047 // the server's number
-		var api *jetstream.APIError
-		if !errors.As(err, &api) || api.ErrorCode != noRoom {
+		if !noRoom(err) {
 			return err
 		}
 		if given || size/2 < leastRetained {
@@ -63,6 +61,16 @@ func (b *Bus) createLog(ctx context.Context) error {
 		size /= 2
 		b.cfg.Logger.Warn("the disk has little room, so the log is kept short", "MiB", size>>20)
 	}
+}
+
+// noRoom reports whether a stream was refused because it would not fit on the disk:
+// of one server (its error 10047), or of each server of a cluster (error 10005, which
+// has other reasons too, so that its text decides).
+func noRoom(err error) bool {
+	const oneServer, cluster = 10047, 10005
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == oneServer ||
+		api.ErrorCode == cluster && strings.Contains(api.Description, "insufficient storage"))
 }
 
 // logConfig returns the configuration of the log: all records of a site, in one
