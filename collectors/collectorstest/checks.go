@@ -36,7 +36,8 @@ func checkSound(t *testing.T, b *bench) {
 // checkEnds: Run returns promptly, with nil, and leaves neither goroutine nor
 // file behind. A bubble finds the goroutines by itself.
 func checkEnds(t *testing.T, b *bench) {
-	_, stop := b.start() // what is opened once for all is open now
+	first, stop := b.start()
+	b.frames(first, 1) // the source runs, and what is opened once for all is open
 	b.stop(stop)
 	files, goroutines := openFiles(), runtime.NumGoroutine()
 	tp, stop := b.start()
@@ -49,7 +50,8 @@ func checkEnds(t *testing.T, b *bench) {
 		<-time.After(10 * time.Millisecond)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
-		t.Errorf("%d goroutines run, before it were %d", n, goroutines)
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines run, before it were %d\n%s", n, goroutines, stacks[:runtime.Stack(stacks, true)])
 	}
 }
 
