@@ -90,8 +90,8 @@ type nicBefore struct {
 	share float64
 }
 
-// rankBefore is a rank's median compute time and own time before the degradation; own is
-// zero where it does not state what it waits for the others.
+// rankBefore is a rank's median compute time and own time before the degradation; zero
+// where it does not state what it computes, or what it waits for the others.
 type rankBefore struct {
 	rank         telemetry.Entity
 	compute, own float64
@@ -142,11 +142,14 @@ func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBe
 		if !ok || !known {
 			continue
 		}
+		was := rankBefore{rank: r}
 		if m, k := e.perStep.Before(telemetry.Series{Entity: r, Metric: metricCompute}, until, beforeCompute); k > 0 {
-			was := rankBefore{rank: r, compute: m}
-			if own := e.ownTimes(&steps, r, math.MinInt64, until); len(own) > 0 {
-				was.own = stats.Median(own[max(0, len(own)-beforeCompute):])
-			}
+			was.compute = m
+		}
+		if own := e.ownTimes(&steps, r, math.MinInt64, until); len(own) > 0 {
+			was.own = stats.Median(own[max(0, len(own)-beforeCompute):])
+		}
+		if was.compute > 0 || was.own > 0 {
 			out[at].ranks = append(out[at].ranks, was)
 		}
 	}
@@ -328,7 +331,7 @@ func (e *examiner) hostNow(h hostBefore, steps *stepSeries, degradation *jobs.De
 	from, to := degradation.Begun(), degradation.End(g)
 	for _, r := range h.ranks {
 		now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, from, to)
-		if n > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
+		if n > 0 && r.compute > 0 && (!out.HasCompute || now-r.compute > out.ComputeNow-out.ComputeBefore) {
 			out.Rank, out.HasCompute, out.ComputeNow, out.ComputeBefore = r.rank, true, now, r.compute
 		}
 		if own := e.ownTimes(steps, r.rank, from, to); len(own) > 0 && r.own > 0 {

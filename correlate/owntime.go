@@ -39,7 +39,8 @@ func (s *stepSeries) nearest(at telemetry.Time, k int, within telemetry.Duration
 }
 
 // ownTimes returns a rank's own time, in seconds, in each of a job's steps in (from, to]
-// in which it stated what it waited and for how long data moved.
+// in which it stated what it waited. Of a rank that never states for how long data moved,
+// that is part of its own time; it is the same for all ranks of a collective.
 func (e *sight) ownTimes(steps *stepSeries, rank telemetry.Entity, from, to telemetry.Time) []float64 {
 	waits := e.stepSeries(rank, metricWait, from, to)
 	if len(waits.at) == 0 || len(steps.at) == 0 {
@@ -53,7 +54,7 @@ func (e *sight) ownTimes(steps *stepSeries, rank telemetry.Entity, from, to tele
 		var ok, moving bool
 		i, length, ok = steps.nearest(at, i, seconds(steps.value[i]/2))
 		j, moved, moving = moves.nearest(at, j, 0)
-		if ok && moving {
+		if ok && (moving || len(moves.at) == 0) {
 			out = append(out, length-waits.value[k]-moved)
 		}
 	}

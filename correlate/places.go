@@ -70,6 +70,9 @@ func (e *examiner) ranksBusy(c *incidentCase, degradation *jobs.Degradation, rea
 func (e *examiner) latest(h hostBefore, degradation *jobs.Degradation, g telemetry.Time) (float64, bool) {
 	var worst []float64 // by step, the last one first
 	for _, r := range h.ranks {
+		if r.compute == 0 {
+			continue
+		}
 		vs := e.perStep.Values(telemetry.Series{Entity: r.rank, Metric: metricCompute}, degradation.Begun(), degradation.End(g))
 		slices.Reverse(vs)
 		for k, v := range vs {

@@ -110,11 +110,12 @@ const whyFor = telemetry.Duration(60e9)
 // reports of slow sources come within that time.
 const reportsWithin = telemetry.Duration(30e9)
 
-// recovers reports whether the last slow step of a job is too far back for the
-// present evidence to show why: the window forgets the degradation from its front,
-// and what is left of it is the end, in which the cause may be gone.
+// recovers reports whether the last slow step of a job, and the first search for its
+// cause, are too far back for the present evidence to show why: the window forgets the
+// degradation from its front, and what is left of it is the end, in which the cause may
+// be gone.
 func (c *incidentCase) recovers(h *jobs.Degradation, g telemetry.Time) bool {
-	return c.judged != 0 && h.State == jobs.Slow && g.Sub(h.End(g)) > reportsWithin
+	return c.judged != 0 && h.State == jobs.Slow && g.Sub(max(h.End(g), c.naming.since)) > reportsWithin
 }
 
 // failedLongAgo reports whether a job failed too long ago for the present evidence to

@@ -121,12 +121,23 @@ func (t *Writer) WriteRisk(in *Incident, x *Trouble, confidence float64) {
 	in.Severity = cmp.Or(x.Signature.RiskSeverity, SeverityWarning)
 }
 
-// threat is the second half of a risk's title.
+// threat is the second half of a risk's title: where its sentence names what another
+// gauge would show, what was seen.
 func (t *Writer) threat(in *Incident, e *Evidence, a *Answer) string {
-	if p := a.Signature.Precursor; p != nil {
-		return t.fill(p.Sentence, e, a)
+	p := a.Signature.Precursor
+	if p == nil {
+		return t.cause(in, e, a)
 	}
-	return t.cause(in, e, a)
+	if sentence, seen := t.filled(p.Sentence, e, a); seen {
+		return sentence
+	}
+	for _, c := range a.Signature.PrecursorFeatures() {
+		if v, ok := a.Values[c.Key()]; ok && c.Strength(v) > 0 {
+			why := t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, v)})
+			return placeText(a.Entity, a.Alike) + ": " + why + "."
+		}
+	}
+	return t.fill(p.Sentence, e, a)
 }
 
 // riskClaims are the series that show a trouble: none where an event does.

@@ -220,6 +220,33 @@ func TestCountsAreMeanRates(t *testing.T) {
 	}
 }
 
+// TestAPortThatCountsOnlyWhatItReceivesIsReadByTheOtherEnd: what it sends is what the
+// NIC that faces it receives. Its errors count, and one counter that two ends read shows
+// no difference of two.
+func TestAPortThatCountsOnlyWhatItReceivesIsReadByTheOtherEnd(t *testing.T) {
+	w := build(t, 2, 1, 2)
+	w.report("nic:h0/n0", txBytes, 1, grids, 0.5*speed)
+	w.report("nic:h0/n0", rxBytes, 1, grids, 0.3*speed)
+	w.report("nic:h0/n0", "roce_packet_seq_errors_total", 1, grids, 100)
+	w.report("port:leaf0/h0", rxBytes, 1, grids, 0.5*speed)
+	w.report("port:leaf0/h0", "port_rx_crc_errors_total", 1, grids, 2)
+	m := fabric.Survey(w.graph, w)
+	r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})
+	i := index(t, m, "port:leaf0/h0")
+	if x := r.Of[i]; x.Seen != grids || !near(x.Util, 0.3) || !near(x.RUtil, 0.5) {
+		t.Errorf("seen in %d grids, sends %v, receives %v of its speed", x.Seen, x.Util, x.RUtil)
+	}
+	if v, ok := r.Rate(i, fabric.Damaged); !ok || !near(v, 2) {
+		t.Errorf("damaged: %v, %v; want 2 a second", v, ok)
+	}
+	if l := r.Leak(i); l.Seen {
+		t.Errorf("a leak by one counter: %+v", l)
+	}
+	if l := r.Leak(index(t, m, "nic:h0/n0")); !l.Seen || l.Share > 1e-9 {
+		t.Errorf("by two counters: %+v", l)
+	}
+}
+
 // TestMarksBelongToStandingTraffic distinguishes marks while there is a queue from
 // those without.
 func TestMarksBelongToStandingTraffic(t *testing.T) {

@@ -39,9 +39,10 @@ func (r *Readings) Leak(i int) Leak {
 	}
 	e := &r.Map.Ends[i]
 	if e.Main && e.Peer >= 0 && r.Of[i].Util >= idle/4 {
-		if rx := r.Map.Ends[e.Peer].slots[rxBytes]; e.slots[txBytes] >= 0 && rx >= 0 {
+		// One counter that both ends read shows no difference of two.
+		if tx, rx := e.slots[txBytes], r.Map.Ends[e.Peer].slots[rxBytes]; tx >= 0 && rx >= 0 && tx != rx {
 			f := fit{first: r.asks.first, grid: r.asks.grid, n: r.asks.n}
-			leak = f.leak(r.history, e.slots[txBytes], rx)
+			leak = f.leak(r.history, tx, rx)
 		}
 	}
 	r.leaks[i] = leak

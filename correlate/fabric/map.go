@@ -176,8 +176,9 @@ func (e *End) prefer() {
 	}
 }
 
-// exchange lets an end and its peer read each other's pause where they do not report it:
-// what one sends the other receives, and seconds are counted better than frames.
+// exchange lets an end and its peer read each other's bytes and pause where they do not
+// report them: what one sends the other receives, and seconds are counted better than
+// frames.
 func (m *Map) exchange(i int) {
 	e := &m.Ends[i]
 	if e.Peer < i || m.Ends[e.Peer].Peer != i || m.Ends[e.Peer].Lane != e.Lane {
@@ -185,7 +186,7 @@ func (m *Map) exchange(i int) {
 	}
 	p := &m.Ends[e.Peer]
 	for _, by := range []struct{ mine, theirs signal }{
-		{sentSeconds, receivedSeconds}, {receivedSeconds, sentSeconds}, {sentFrames, receivedFrames}, {receivedFrames, sentFrames},
+		{txBytes, rxBytes}, {rxBytes, txBytes}, {sentSeconds, receivedSeconds}, {receivedSeconds, sentSeconds}, {sentFrames, receivedFrames}, {receivedFrames, sentFrames},
 	} {
 		e.slots[by.mine], p.slots[by.theirs] = either(e.slots[by.mine], p.slots[by.theirs])
 	}
@@ -238,15 +239,9 @@ func (m *Map) QueuedBy(i int) int {
 	return m.Ends[i].first(queueBytes, queuePeak, markedPackets, waitSeconds, waitTicks, receivedSeconds, receivedFrames)
 }
 
-// SentBy returns the slot of the bytes that end i sends, or that the other end of its link
-// receives; -1 where none does.
-func (m *Map) SentBy(i int) int {
-	end := &m.Ends[i]
-	if slot := end.slots[txBytes]; slot >= 0 || end.Peer < 0 {
-		return slot
-	}
-	return m.Ends[end.Peer].slots[rxBytes]
-}
+// SentBy returns the slot of the bytes that end i sends, by its own count or by that of
+// the other end; -1 where neither counts.
+func (m *Map) SentBy(i int) int { return m.Ends[i].slots[txBytes] }
 
 // CountedBy returns the slots of the counts given, at the ends given and at their
 // peers, each once.

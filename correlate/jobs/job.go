@@ -168,8 +168,11 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	resumed := j.resumes(at)
 	tokens := j.work.tokens(at, x)
 	even, clear := j.even(tokens, x)
-	j.Last = even
 	j.remember(Step{at, x, even})
+	if j.grew(at) > 0 && j.savedApart(at, x) {
+		even += j.saving.Seconds // what a checkpoint between two steps has grown by is lost as well
+	}
+	j.Last = even
 	if j.Degradation == nil {
 		j.waited.report(j.savedAt != 0 || j.saving.End == at)
 	}

@@ -60,9 +60,8 @@ func (s *saver) record(step uint64, took float64, keep bool) {
 }
 
 // wroteIn files the checkpoint that was written in the report of x seconds a step that
-// ends at at: one of which another time was reported ended within its steps, and is
-// divided among them, or between them, and is none of what they hold. One that ended
-// with the report is what each of its steps contained, or ended with the last of them:
+// ends at at: one of which another time was reported ended within its steps or between
+// them, and is divided among them. One that ended with the report is what each of its steps contained, or ended with the last of them:
 // whichever explains their length better.
 func (j *Job) wroteIn(at telemetry.Time, x float64) {
 	switch s := &j.saving; {
@@ -74,10 +73,7 @@ func (j *Job) wroteIn(at telemetry.Time, x float64) {
 			s.Seconds = share
 		}
 	case s.End < at:
-		s.Seconds /= float64(j.each())
-		if j.took(at, x)-x < s.Seconds/2 {
-			s.End = at
-		}
+		s.End, s.Seconds = at, s.Seconds/float64(j.each())
 	}
 	j.fileSaving()
 }

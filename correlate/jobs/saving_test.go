@@ -212,6 +212,37 @@ func TestACheckpointThatTakesManyTimesAsLongDegrades(t *testing.T) {
 	}
 }
 
+// TestCheckpointsBetweenStepsThatGrowAreALoss: the trainer stops its clock while it saves,
+// so that every step is reported as usual: only the time between two shows what a
+// checkpoint took. One every 20 steps takes 5 s, then 12.
+func TestCheckpointsBetweenStepsThatGrowAreALoss(t *testing.T) {
+	p := newLife(t)
+	turn := func(n int, took float64) {
+		for range n {
+			p.quiet(took)
+			p.b.ObserveCheckpoint(played, p.now, took)
+			p.steps(20, 4)
+		}
+	}
+	turn(6, 5)
+	if p.b.Job(played).Degradation != nil {
+		t.Fatal("degraded by usual checkpoints")
+	}
+	turn(4, 12)
+	h := p.b.Job(played).Degradation
+	if h == nil {
+		t.Fatal("not degraded")
+	}
+	if now, ok := h.Now(); !ok || math.Abs(now-(4+28.0/61)) > 0.02 {
+		t.Errorf("a step takes %.3f s in the mean, want 4.46 up to the last of them", now)
+	}
+	turn(1, 5)
+	p.steps(8, 4)
+	if p.b.Job(played).Degradation != nil {
+		t.Error("not well with a usual one")
+	}
+}
+
 // TestAStallIsNoCheckpointThatIsNotDue: the first came after 25 steps, so none is
 // looked for five steps later.
 func TestAStallIsNoCheckpointThatIsNotDue(t *testing.T) {
