@@ -311,7 +311,12 @@ func (e *examiner) neighbourRises(c *incidentCase, ev *explain.Evidence, g telem
 		for _, n := range o.Nodes {
 			ends = append(ends, m.Links(n)...)
 		}
-		if len(ends) == 0 || fabric.Sent(now, before, o.Nodes, m.Ends[ends[0]].Speed) < explain.LeastRise {
+		if len(ends) == 0 {
+			continue
+		}
+		if fabric.Sent(now, before, o.Nodes, m.Ends[ends[0]].Speed) < explain.LeastRise {
+			// What rose just now is little of the whole span, but not of its first half.
+			o.Flat = ev.Degradation.Onset.Earliest + (ev.To-ev.Degradation.Onset.Earliest)/2
 			continue
 		}
 		if at, ok := now.Rose(before, ends); ok {
@@ -520,6 +525,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		k.Time(&o.Since)
 		snapshot.List(k, &o.Nodes, 16, (*snapshot.Codec).Entity)
 		k.Interval(&o.Rose)
+		k.Time(&o.Flat)
 	})
 	c.account.Snapshot(k)
 	c.remainder.Snapshot(k)

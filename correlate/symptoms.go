@@ -60,11 +60,22 @@ func (e *sight) readings() *symptom.Plan {
 	return e.plan
 }
 
+// movedBefore is how long before a degradation a gauge may have moved that brings it
+// about: buffers run empty and masses warm in minutes, not in hours.
+const movedBefore = telemetry.Duration(15 * 60e9)
+
 // keepSymptoms freezes the state before its degradation of all that a job is
-// coupled to.
+// coupled to. A gauge that had moved by then, and stays where it is, was what it was
+// before that.
 func (e *examiner) keepSymptoms(c *incidentCase, span fabric.Span) {
 	s := e.survey(c.job, e.nodes(c.job))
-	c.dependencies = symptom.Keep(e.readings().Read(s, e.symptomSource(), symptom.Span(span), false))
+	was := e.readings().Read(s, e.symptomSource(), symptom.Span(span), false)
+	for i := range e.signals.signalled {
+		if x := &e.signals.signalled[i]; x.kind == stepSignal && x.again && x.since < span.To && span.To.Sub(x.since) < movedBefore {
+			was.State(x.series, x.before)
+		}
+	}
+	c.dependencies = symptom.Keep(was)
 }
 
 // symptoms compares the state during a degradation with the state before it.

@@ -29,7 +29,8 @@
 //	doc: …                            what it is
 //	sentence: …                       {root}, {job}, {<measure>} or {<measure>|percent}
 //	features:                         name, measure, none, full, for, against, required, why;
-//	                                  for and against of ours are in weights.yaml
+//	                                  for and against of ours are in weights.yaml; of
+//	                                  those with "required: either" one must be there
 //	needs:                            metric, on, would_tell
 //	actions:                          kind, target, text
 package rules

@@ -21,7 +21,7 @@ func WriteDoc(w io.Writer, sigs []explain.Signature) error {
 		"from its look-alikes, and what to do. A feature is a [measure](#measures) or a [reading](#readings) of the candidate root or of " +
 		"what is around it. It adds *for* to the candidate's " +
 		"log-odds at or beyond *full*, *against* at or before *none*, and a mix in between; *none* above *full* means that less " +
-		"is more. A required feature that is absent or cannot be seen rules the signature out. A feature with roots of its own applies to those alone.\n\n")
+		"is more. A required feature that is absent or cannot be seen rules the signature out; so do those of which either is required, all together. A feature with roots of its own applies to those alone.\n\n")
 	p.index(sigs)
 	for _, d := range telemetry.Domains() {
 		if !slices.ContainsFunc(sigs, func(s explain.Signature) bool { return s.Domain == d }) {
@@ -115,6 +115,9 @@ func (p *page) signature(s *explain.Signature) {
 		name := c.Name
 		if c.Required {
 			name += " (required)"
+		}
+		if c.Either {
+			name += " (this or another such is required)"
 		}
 		if c.Roots != nil {
 			name += " (of a root that is " + joined(c.Roots) + ")"

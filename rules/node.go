@@ -175,6 +175,14 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
+// required reads whether a feature is required by itself, or it or another one is.
+func (r *reader) required(n *yaml.Node) (itself, either bool) {
+	if n.Kind == yaml.ScalarNode && n.Value == "either" {
+		return false, true
+	}
+	return r.flag(n, "required"), false
+}
+
 // corroborates reads whether the evidence for a fault is corroborating evidence, and
 // whether it is so at once, also for a step that has not ended.
 func (r *reader) corroborates(n *yaml.Node) (ended, atOnce bool) {

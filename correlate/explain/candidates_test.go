@@ -117,6 +117,12 @@ func TestMeasuresOfNeighbours(t *testing.T) {
 		s.e.Others[0].Rose = span(from, from+4)
 		s.wants("job:big", explain.Values{explain.TooLate: late})
 	}
+	s.e.Others[0].Rose = telemetry.Interval{} // the window has forgotten when
+	for until, late := range map[float64]float64{0: 0, 70: 0, 120: (120 - 71) / 3.3} {
+		s.e.Others[0].Flat = at(until)
+		s.wants("job:big", explain.Values{explain.TooLate: late})
+		s.hides("job:big", explain.RoseApart)
+	}
 	s.carries("nic:h1/n0", 0.3)
 	s.carries("nic:h2/n0", 0.2)
 	if _, ok := s.candidates()["job:big"]; ok {

@@ -124,6 +124,9 @@ type Other struct {
 	// Rose is when what it sends rose from before the degradation to during it; zero
 	// where it did not, or was not seen to.
 	Rose telemetry.Interval
+	// Flat is until when during the degradation it certainly sent no more than before;
+	// zero where it is not known.
+	Flat telemetry.Time
 	// Usual is what its ends did before a degradation of its own that lasted into the
 	// baseline; nil where it had none.
 	Usual *fabric.Readings

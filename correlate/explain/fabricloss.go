@@ -263,6 +263,7 @@ func (f *fabricMeasures) health(v Values, i int) {
 	}
 	if p >= 0 && f.e.Fabric.Now.Of[p].Credits {
 		v[Starves] = n.PauseSent - b.PauseSent
+		v[Starves.Err()] = stats.Quadrature(f.e.Fabric.Now.Of[p].WaitErr, f.e.Fabric.Before.Of[p].WaitErr)
 	}
 	if d, ok := f.disorder(i); ok {
 		v[Disorder] = d

@@ -218,14 +218,24 @@ func (f *fabricMeasures) strangersRise() float64 {
 // roseApart measures how far from the beginning of the degradation what a neighbour
 // sends rose: nothing within two usual steps, in which a job notices it.
 func (f *fabricMeasures) roseApart(v Values, n *neighbour) {
+	v[TooLate] = f.roseTooLate(n)
 	at, onset := n.Rose, f.e.Degradation.Onset
 	if at.Latest == 0 {
 		return
 	}
 	apart := math.Abs(float64(middle(at)-middle(onset)) / 1e9)
 	v[RoseApart] = max(0, apart-float64(2*f.e.Degradation.Usual))
-	v[TooLate] = tooLate(f.e, at)
 	v[RoseApart.Err()] = stats.Quadrature(float64(at.Latest-at.Earliest)/4e9, float64(onset.Latest-onset.Earliest)/4e9)
+}
+
+// roseTooLate is by how much of a usual step what a neighbour sends certainly rose after
+// the degradation began. The window has forgotten when, where it did so after minutes:
+// what it sent until then is known.
+func (f *fabricMeasures) roseTooLate(n *neighbour) float64 {
+	if n.Rose.Latest == 0 {
+		return tooLate(f.e, telemetry.Interval{Earliest: n.Flat, Latest: n.Flat})
+	}
+	return tooLate(f.e, n.Rose)
 }
 
 // shared measures the ends on the job's paths that others can load: the worst

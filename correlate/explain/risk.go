@@ -76,6 +76,9 @@ func (c *Feature) Foreseen(read func(*Feature) (float64, bool)) (confidence floa
 // odds, and false where a required feature is absent or unseen.
 func (s *Signature) WeighRisk(root telemetry.Kind, read func(*Feature) (float64, bool)) (confidence float64, values Values, ok bool) {
 	score, values := s.Prior, Values{}
+	if !s.eitherOf(root, read) {
+		return 0, nil, false
+	}
 	for i := range s.Features {
 		c := &s.Features[i]
 		if !c.AskedOf(root) {

@@ -124,6 +124,7 @@ type Feature struct {
 	For      float64 // log-odds, usually positive
 	Against  float64 // log-odds, usually negative
 	Required bool    // below None the signature is not considered at all
+	Either   bool    // nor where all features that have this are below None or unseen
 	// Roots are the kinds of root to which it applies; nil is all of the
 	// signature's.
 	Roots []telemetry.Kind

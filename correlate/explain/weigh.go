@@ -90,6 +90,9 @@ func (s *Signature) Offset(c *Candidate) float64 {
 // unseen where no feature is of the precursor.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
+	if !s.eitherOf(root, func(c *Feature) (float64, bool) { x, seen := v[c.Key()]; return x, seen }) {
+		return 0, 0, false
+	}
 	for i := range s.Features {
 		c := &s.Features[i]
 		if !c.AskedOf(root) {
@@ -110,6 +113,21 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		score += float64(c.Precision(x, v) * (float64(st*c.For) + float64((1-st)*c.Against)))
 	}
 	return score, missing, true
+}
+
+// eitherOf reports whether one of the features of which either is required is there, by
+// what read returns of them; true where the signature has none.
+func (s *Signature) eitherOf(root telemetry.Kind, read func(*Feature) (float64, bool)) bool {
+	none := true
+	for i := range s.Features {
+		if c := &s.Features[i]; c.Either && c.AskedOf(root) {
+			if x, seen := read(c); seen && c.Strength(x) > 0 {
+				return true
+			}
+			none = false
+		}
+	}
+	return none
 }
 
 // CertainAlone reports whether what read returns of the features shows the fault for certain,

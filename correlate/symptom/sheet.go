@@ -109,6 +109,17 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	return sh
 }
 
+// State replaces what was read of a series by what it is known to have been: a gauge
+// that moved before the span began.
+func (sh *Sheet) State(series telemetry.Series, v float64) {
+	i, met := sh.survey.index[series.Entity]
+	c := sh.plan.find(series.Entity.Kind, series.Metric, 0)
+	if met && c >= 0 {
+		x := float32(v)
+		sh.rows[i][c] = Stat{Seen: 1, Mean: x, Least: x, Most: x, Run: 1, Err: float32(math.NaN())}
+	}
+}
+
 // slotsOf finds the slots of an entity's columns, -1 where there is none.
 func slotsOf(h History, e telemetry.Entity, columns []column) []int32 {
 	out := make([]int32, len(columns))
