@@ -108,9 +108,9 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := corroboration{job: j.Entity, belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0}
+	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0}
 	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
-	if sure < corroboratedAt || now == j.Entity && !j.SavedAsNever() {
+	if sure < corroboratedAt || now == j.Entity {
 		return false // nothing is sure enough, or the job would corroborate itself
 	}
 	then, _ := b.located(e.answer(e.examiner.gather(c, j, h, earlier)))
@@ -119,7 +119,6 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 
 // corroboration describes the degradation for which corroborating evidence is sought.
 type corroboration struct {
-	job            telemetry.Entity
 	belowThreshold bool // no step is slow for certain by itself
 	inProgress     bool // no slow one has ended: it is the one in progress that is late
 }
@@ -129,15 +128,11 @@ type corroboration struct {
 // build-up, which some link has at any time, and most evidence counts only where a
 // slow step has ended. A step in progress is corroborated by what is broken whatever
 // the job does, and by a queue build-up at an end of a link that was not there before:
-// not by what coincides by chance while the job does something else. Nor does the job
-// corroborate itself where what could be its expected cause was not read: a checkpoint takes longer
-// once because others write at the same time, which shows in the storage's latency.
+// not by what coincides by chance while the job does something else.
 func (b corroboration) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {
 	case s == nil || !s.Corroborates || s.Expect == explain.ExpectBenign:
-		return false
-	case a.Entity == b.job && !a.Complete():
 		return false
 	case b.belowThreshold && s.Domain == telemetry.Network && !s.CorroboratesAtOnce:
 		return false

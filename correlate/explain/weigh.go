@@ -48,18 +48,6 @@ func (a *Answer) Name() string {
 	return a.Signature.Name
 }
 
-// Complete reports whether all was seen that distinguishes the answer from its family.
-func (a *Answer) Complete() bool {
-	return a.Signature == nil || !slices.ContainsFunc(a.Signature.Needs, func(n Need) bool {
-		i := slices.IndexFunc(a.Signature.Features, func(c Feature) bool { return c.Reading != nil && c.Reading.Metric == n.Metric })
-		if i < 0 {
-			return false
-		}
-		_, seen := a.Values[a.Signature.Features[i].Key()]
-		return !seen
-	})
-}
-
 // Strength returns where v is from None (0) to Full (1).
 func (c *Feature) Strength(v float64) float64 {
 	return rising(v, c.None, c.Full)

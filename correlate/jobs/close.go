@@ -67,7 +67,7 @@ func (j *Job) noStepFor(g telemetry.Time) float64 { return float64(g.Add(-j.dela
 // idlePatience is the timeout, in seconds, for a job on whose GPUs nothing is
 // launched: clearly longer than it has been before, if it has. One report may have
 // been lost. The time of a checkpoint is reported as part of each step of a report:
-// it takes as many times that.
+// it takes as many times that. Where one is due it may take longer, and be no loss.
 func (j *Job) idlePatience(u usual) float64 {
 	most := j.announced.most()
 	for _, l := range j.longs {
@@ -76,7 +76,11 @@ func (j *Job) idlePatience(u usual) float64 {
 	if most == 0 {
 		return idleQuiet
 	}
-	return min(idleQuiet, max(quiet, float64((float64(2*u.median)+float64(idleGrown*most))*float64(j.each()))))
+	grown := idleGrown
+	if j.saves.due(j.Steps) > 0 {
+		grown = grownAtOnce
+	}
+	return min(idleQuiet, max(quiet, float64((float64(2*u.median)+float64(grown*most))*float64(j.each()))))
 }
 
 // stallSteps is how many usual steps, or usual times between reports where those

@@ -61,8 +61,8 @@ func (s *saver) record(step uint64, took float64, keep bool) {
 
 // wroteIn files the checkpoint that was written in the report of x seconds a step that
 // ends at at: one of which another time was reported ended within its steps or between
-// them, and is divided among them. One that ended with the report is what each of its steps contained, or ended with the last of them:
-// whichever explains their length better.
+// them, and is divided among them. One that ended with the report is what each of its
+// steps contained, or ended with the last of them: whichever explains their length better.
 func (j *Job) wroteIn(at telemetry.Time, x float64) {
 	switch s := &j.saving; {
 	case s.End <= j.LastEnd || s.End > at:
@@ -90,10 +90,9 @@ func (s *saver) turn() uint64 {
 	return s.turns[len(s.turns)-1]
 }
 
-// SavedAsNever reports whether the last checkpoint took longer than any before it
-// by so much that the job needs no corroborating evidence: where few came before,
-// it is not known by how much they differ.
-func (j *Job) SavedAsNever() bool {
+// savedAsNever reports whether the last checkpoint took longer than any before it:
+// where few came before, it is not known by how much they differ.
+func (j *Job) savedAsNever() bool {
 	return j.saves.last > float64(differ(j.saves.known)*j.saves.most)
 }
 
@@ -142,7 +141,7 @@ func (j *Job) grewBy(at telemetry.Time, least float64) float64 {
 // the last step had taken longer for a reason; nil where it has not grown, or
 // not beyond all of those before.
 func (j *Job) savedSlowly(g telemetry.Time, u usual) *Degradation {
-	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || !j.SavedAsNever() {
+	if j.saving.End != j.LastEnd || j.grewBy(j.LastEnd, grownSome) == 0 || !j.savedAsNever() {
 		return nil
 	}
 	h := &Degradation{State: Slow, reported: Slow, Opened: g, Before: j.past.before(), Expected: u.mean, Usual: u.median, recoverAfter: j.turns(),

@@ -363,6 +363,29 @@ func TestIdlenessCorroboratesNothingWhereACheckpointIsDue(t *testing.T) {
 	p.wants("a slow step before a checkpoint")
 }
 
+// TestACheckpointThatIsDueMayTakeLongerOnce: two and a half times as long as those before,
+// while the GPUs launch nothing; where none is due, that is a stall.
+func TestACheckpointThatIsDueMayTakeLongerOnce(t *testing.T) {
+	for _, c := range []struct {
+		after int
+		found bool
+	}{{46, false}, {10, true}} {
+		p := newLife(t)
+		for range 4 {
+			p.steps(46, 4)
+			p.quiet(13)
+			p.b.ObserveCheckpoint(played, p.now, 9)
+			p.b.Observe(played, p.now, 13, 0)
+		}
+		p.steps(c.after, 4)
+		p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
+		p.quiet(26)
+		if found := p.b.Job(played).Degradation != nil; found != c.found {
+			t.Errorf("after %d steps: degraded %v, want %v", c.after, found, c.found)
+		}
+	}
+}
+
 // TestACheckpointDueAtIrregularTurns: an evaluation now and then takes the place of
 // some steps, so that checkpoints are five steps early after it, and its length is
 // two steps'. The first step after it takes a little longer; the checkpoint that
