@@ -312,24 +312,37 @@ function behind(recent, kept) {
 }
 
 /** get fetches JSON; the error is the server's own words where it has any. */
-export async function get(path, signal) {
+export async function get(path, signal) { return (await getAgain(path, null, signal)).value; }
+
+/** getAgain fetches JSON as {text, value}: the known one, unless the text is another. */
+export async function getAgain(path, known, signal) {
   const response = await fetch(path, { headers: { Accept: "application/json" }, signal });
-  return answer(response, path);
+  return answer(response, path, known);
 }
 
 /** post sends JSON likewise. */
 export async function post(path, body) {
   const response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, body: JSON.stringify(body) });
-  return answer(response, path);
+  return (await answer(response, path)).value;
 }
 
-async function answer(response, path) {
+async function answer(response, path, known) {
   const type = response.headers.get("Content-Type") ?? "";
-  const body = type.includes("json") ? await response.json().catch(() => null) : null;
+  const text = type.includes("json") ? await response.text().catch(() => "") : "";
+  if (response.ok && text === known?.text) return known;
+  const body = parsed(text);
   if (!response.ok) {
     const error = new Error(body?.error ?? `${path} answers ${response.status}`);
     error.status = response.status;
     throw error;
   }
-  return body ?? {};
+  return { text, value: body ?? {} };
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -7,7 +7,7 @@ import { scaleOf, shade } from "../app/heat.js";
 import { measureOf, byPort, bySwitch, possible, valueWords, brief } from "../app/measures.js";
 import { curvesOf } from "../app/past.js";
 import { unitOf } from "../app/words.js";
-import { group, planeOf, tierOf, lastPart, byName } from "../app/plant.js";
+import { Plant, group, planeOf, tierOf, lastPart, byName } from "../app/plant.js";
 import { bandsOf } from "../app/fabric.js";
 import { Supply } from "../app/supply.js";
 import { switchOf } from "../app/touched.js";
@@ -245,6 +245,37 @@ test("details are asked of few nodes by name, of all where a map shows them, and
   } finally {
     Object.assign(history, { instant });
     Object.assign(plant, { list });
+  }
+});
+
+test("Plant.list asks for old lists again, two pages at a moment, and keeps what has not changed", async () => {
+  const fetching = globalThis.fetch, asked = [], names = { rack: ["r1", "r2"], node: ["h1"], pdu: ["a"] };
+  let down = false;
+  globalThis.fetch = async (path) => {
+    const q = new URL(path, "http://x").searchParams, kind = q.get("kind"), after = q.get("after"), all = names[kind], one = after ? all.indexOf(after) + 1 : 0;
+    asked.push(`${kind} ${after ?? ""}`.trim());
+    const body = { entities: [{ id: `${kind}:${all[one]}` }], ...(one + 1 < all.length && { next: all[one] }) };
+    return { ok: !down, status: down ? 503 : 200, headers: new Headers({ "Content-Type": "application/json" }), text: async () => JSON.stringify(body) };
+  };
+  const plant = new Plant(), kinds = Object.keys(names), minute = 60000;
+  const at = async (now) => { asked.length = 0; const lists = await Promise.all(kinds.map((k) => plant.list(k, { now }))); await settle(); return lists; };
+  const ids = (list) => list.entities.map((e) => e.id);
+  try {
+    const first = await at(0);
+    assert.deepEqual([first.map(ids), asked.length], [[["rack:r1", "rack:r2"], ["node:h1"], ["pdu:a"]], 4]);
+    await at(minute);
+    assert.deepEqual(asked, [], "for a minute they stand");
+    names.node = ["h1a"];
+    assert.deepEqual([await at(minute + 1), asked], [first, ["rack", "node"]], "what is asked for again stands meanwhile");
+    const next = await at(minute + 2);
+    assert.deepEqual([asked, ids(next[1])], [["rack r1", "pdu"], ["node:h1a"]]);
+    await at(minute + 3);
+    assert.deepEqual([asked, (await at(minute + 4))[0]], [[], first[0]], "an equal list is the same one");
+    down = true;
+    assert.equal((await at(3 * minute))[0], first[0], "and it stands when it cannot be had");
+    await assert.rejects(at(9 * minute), /503/, "until it is too old");
+  } finally {
+    globalThis.fetch = fetching;
   }
 });
 
