@@ -3,7 +3,7 @@
 // has them put together by plane and tier, since a line of less than a few pixels
 // shows nothing.
 
-import { history as past } from "./promql.js";
+import { history as past, together, apart } from "./promql.js";
 import { plant, bare, lastPart } from "./plant.js";
 import { measures, byEveryPort, bySwitch, possible, valueWords } from "./measures.js";
 import { shade } from "./heat.js";
@@ -45,15 +45,17 @@ export class Links {
 
   /** ask asks for links and their values as of an instant. switches are the fabric's, m is what colours them. */
   async ask(switches, m, { at, now, signal }) {
-    const together = switches.length > mostSwitches || most(switches) > mostOfPlane;
-    if (together) {
+    if (switches.length > mostSwitches || most(switches) > mostOfPlane) {
       const { result } = await past.first(bySwitch(use), (q) => past.instant(q, at, signal));
-      Object.assign(this, { together, links: [], known: [], loads: new Map(result.map((r) => [r.labels.switch, r.v])) });
+      Object.assign(this, { together: true, links: [], known: [], loads: new Map(result.map((r) => [r.labels.switch, r.v])) });
       return;
     }
-    const [list, loads, down, values] = await Promise.all([plant.list("port", { now }), ...[byEveryPort(use), `${byEveryPort(downs)} > 0`, byEveryPort(m)].map((q) => past.instant(q, at, signal))]);
-    const by = (answer) => new Map(answer.map((r) => [`port:${r.labels.switch}/${r.labels.port}`, r.v])), links = linksOf(list.entities);
-    Object.assign(this, { together, links, measure: m, known: known(links, { loads: by(loads), down: by(down), values: by(values), m }) });
+    // Where all loads are known, a value of zero draws and lists nothing.
+    const zeros = this.known.length > 0 && this.known.every((x) => Number.isFinite(x.load)) ? " > 0" : "";
+    const questions = { loads: byEveryPort(use), down: `${byEveryPort(downs)} > 0`, ...(m !== use && { values: byEveryPort(m) + zeros }) };
+    const [list, answer] = await Promise.all([plant.list("port", { now }), past.instant(together(questions), at, signal)]);
+    const by = (answers) => new Map(answers.map((r) => [`port:${r.labels.switch}/${r.labels.port}`, r.v])), links = linksOf(list.entities), { loads, down, values = loads } = apart(questions, answer);
+    Object.assign(this, { together: false, links, measure: m, known: known(links, { loads: by(loads), down: by(down), values: by(values), m }) });
   }
 
   /** gap is how far apart tiers stand, and room what is left below the last one, px. */
@@ -63,7 +65,7 @@ export class Links {
   /** worst lists links in trouble, the worst first: [{port, words}]. */
   worst(n) {
     const seen = new Set(), bad = (x) => x.down > 0 || this.measure.id !== "use" && (this.measure.unit === "s/s" ? x.v >= 0.005 : x.v > 0);
-    return this.known.filter(bad).sort((x, y) => y.down - x.down || y.v - x.v)
+    return this.known.filter(bad).sort((x, y) => y.down - x.down || (y.v || 0) - (x.v || 0))
       .map((x) => ({ port: x.link.ports[0], to: x.link.b || bare(x.link.peer), words: x.down > 0 ? "down" : valueWords(x.v, this.measure) })).filter((x) => !seen.has(x.port) && seen.add(x.port)).slice(0, n);
   }
 

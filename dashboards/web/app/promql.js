@@ -154,6 +154,20 @@ export const unsettled = 120000;
 /** quoted is a text as a PromQL string. */
 export function quoted(v) { return `"${String(v).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n")}"`; }
 
+/**
+ * together is several questions, by name, as one: each answer that comes by itself
+ * costs the page's thread as much as many of its samples. apart takes its answer
+ * apart again.
+ */
+export function together(questions) { return Object.entries(questions).map(([name, q]) => `label_replace(${q}, "of", "${name}", "", "")`).join(" or "); }
+
+/** apart are the answers to questions that were asked together: {name: [{labels, v}]}. */
+export function apart(questions, result) {
+  const by = Object.fromEntries(Object.keys(questions).map((name) => [name, []]));
+  for (const r of result) by[r.labels.of]?.push(r);
+  return by;
+}
+
 /** grid is an instant, rounded down to a multiple of cadence ms: equal questions are asked once. */
 export function grid(ms, cadence = 10000) { return Math.floor(ms / cadence) * cadence; }
 

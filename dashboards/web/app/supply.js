@@ -1,7 +1,7 @@
 // What is known of power and cooling at a moment: loads against limits, temperatures
 // and margins, flows; and who gives power or cold to whom.
 
-import { history as past, quoted } from "./promql.js";
+import { history as past, quoted, together, apart } from "./promql.js";
 import { plant, bare } from "./plant.js";
 
 const listed = ["hall", "row", "rack", "node", "feed", "ups", "pdu", "shelf", "cdu", "loop", "pump", "crah"];
@@ -21,14 +21,10 @@ const questions = {
   charge: "battery_charge_ratio",
 };
 
-const groups = [["ratio", "watts", "nodeRatio"], ["margin", "holding", "coolant"], ["up", "dead", "leaks", "charge"]];
+const groups = [["ratio", "watts", "nodeRatio"], ["margin", "holding", "coolant"], ["up", "dead", "leaks", "charge"]].map((names) => Object.fromEntries(names.map((n) => [n, questions[n]])));
 
-/**
- * usual is what the history is asked for at every moment: several questions as one,
- * distinguished by a label, because each answer that comes by itself costs the page's thread as
- * much as many of its samples.
- */
-export const usual = groups.map((names) => ({ names, query: names.map((n) => `label_replace(${questions[n]}, "of", "${n}", "", "")`).join(" or ") }));
+/** usual is what the history is asked for at every moment. */
+export const usual = groups.map((g) => ({ names: Object.keys(g), query: together(g) }));
 
 /** details are asked for some nodes only, or, of what is shown of all, for all: of(nodes, "" for all). */
 export const details = {
@@ -76,11 +72,7 @@ export class Supply {
   async #usual(at, signal) {
     const all = await Promise.allSettled(usual.map(({ query }) => past.instant(query, at, signal)));
     signal.throwIfAborted();
-    usual.forEach(({ names }, i) => {
-      const by = new Map(names.map((n) => [n, []]));
-      for (const r of all[i].value ?? []) by.get(r.labels.of)?.push(r);
-      for (const [name, result] of by) this.answered(name, result);
-    });
+    groups.forEach((g, i) => { for (const [name, result] of Object.entries(apart(g, all[i].value ?? []))) this.answered(name, result); });
     return all.filter((a) => a.status === "rejected").map((a) => a.reason);
   }
 

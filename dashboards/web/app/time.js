@@ -66,11 +66,8 @@ export class Scrub {
     if (!changed(this.track, "spans", [begin, end, width, seen.map((i) => i.id)])) return;
     keyed(this.track, seen, {
       key: (i) => i.id,
-      create: () => s("path", { class: "span" }, s("title", {})),
-      update: (el, i) => {
-        attr(el, "d", `M${x(i.from).toFixed(1)} 2v8m0-4H${Math.max(x(i.from) + 2, x(i.to ?? end)).toFixed(1)}`);
-        text(el.firstChild, `${i.name}, ${clock(i.from)}`);
-      },
+      create: (i) => s("path", { class: "span" }, s("title", {}, `${i.name}, ${clock(i.from)}`)),
+      update: (el, i) => attr(el, "d", `M${x(i.from).toFixed(1)} 2v8m0-4H${Math.max(x(i.from) + 2, x(i.to ?? end)).toFixed(1)}`),
     });
     show(this.track, true);
   }
