@@ -80,6 +80,15 @@ func placedEdges(entity string) []any {
 
 const ranksOfTrain = 12
 
+// rankMetrics are the metrics of ranks that a query selects.
+func rankMetrics(query string) []string {
+	names, found := strings.CutPrefix(query, `{__name__=~"rank_`)
+	if names, _, _ = strings.Cut("rank_"+names, `"`); !found {
+		return nil
+	}
+	return strings.Split(names, "|")
+}
+
 // pointsOf is the history of the job train: since two minutes before the site's
 // time rank 5 computes longer and the others wait for it.
 func pointsOf(query, from, to, step string) any {
@@ -124,24 +133,28 @@ func pointsOf(query, from, to, step string) any {
 	case strings.HasPrefix(query, "nic_temperature_celsius -"): // goes below zero
 		add(object{"node": "h9"}, func(at float64) float64 { return 5*late(at) - 7 })
 	case strings.HasPrefix(query, "count("):
-		add(object{}, func(float64) float64 { return ranksOfTrain })
-	case strings.HasPrefix(metric, "rank_"):
-		for r := range ranksOfTrain {
-			labels := object{"__name__": metric, "kind": "rank", "name": fmt.Sprintf("train/%d", r), "job": "train", "rank": strconv.Itoa(r)}
-			add(labels, func(at float64) float64 {
-				shaky := 0.02 * noise(labels["name"].(string), at)
-				switch {
-				case metric == "rank_compute_seconds" && r == 5:
-					return 2.4 + shaky + 1.8*late(at)
-				case metric == "rank_compute_seconds":
-					return 2.4 + shaky
-				case metric == "rank_comm_transfer_seconds":
-					return 0.4 + shaky
-				case r == 5:
-					return 0.1 * (1 - late(at))
-				}
-				return 0.1 + shaky + 1.8*late(at)
-			})
+		for _, metric := range rankMetrics(strings.TrimPrefix(query, "count(")) {
+			add(object{"__name__": metric}, func(float64) float64 { return ranksOfTrain })
+		}
+	case rankMetrics(query) != nil:
+		for _, metric := range rankMetrics(query) {
+			for r := range ranksOfTrain {
+				labels := object{"__name__": metric, "kind": "rank", "name": fmt.Sprintf("train/%d", r), "job": "train", "rank": strconv.Itoa(r)}
+				add(labels, func(at float64) float64 {
+					shaky := 0.02 * noise(labels["name"].(string), at)
+					switch {
+					case metric == "rank_compute_seconds" && r == 5:
+						return 2.4 + shaky + 1.8*late(at)
+					case metric == "rank_compute_seconds":
+						return 2.4 + shaky
+					case metric == "rank_comm_transfer_seconds":
+						return 0.4 + shaky
+					case r == 5:
+						return 0.1 * (1 - late(at))
+					}
+					return 0.1 + shaky + 1.8*late(at)
+				})
+			}
 		}
 	case strings.Contains(query, "job_(step_seconds"):
 		for name, value := range map[string]func(float64) float64{"job_step_seconds": func(at float64) float64 { return 3.1 + 1.8*late(at) },

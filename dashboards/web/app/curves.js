@@ -187,6 +187,7 @@ export class Curves {
     const told = [];
     for (const row of this.rows.children) {
       const x = this.series.get(`${row.dataset.entity}\n${row.dataset.metric}`);
+      if (!x) continue; // of the answer before
       const r = this.reading(x);
       const value = quantity(r.v, x.unit, x.name);
       text(row.querySelector(".value"), value);

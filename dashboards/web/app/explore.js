@@ -1,7 +1,7 @@
 // The explorer: PromQL over any time, beside an earlier time and the peers, and
 // what else changed. What is shown stands in the address.
 
-import { h, text, attr, show, replace, copyButton } from "./dom.js";
+import { h, text, attr, show, replace, keyed, copyButton } from "./dom.js";
 import { clock, change, day, duration, plural, universal, interval } from "./format.js";
 import { metricName, metricDomain, domains, domainSign } from "./words.js";
 import { entityLink, section } from "./parts.js";
@@ -62,6 +62,7 @@ class Explored extends Past {
   /** put draws curves with what is drawn beside each. */
   put(curves, span, beside) {
     this.labels = new Map(curves.map((c) => [c.metric, c.labels]));
+    keyed(this.rows, [], {}); // a row of the same key may have another title
     this.show(curves, span);
     for (const x of this.series.values()) for (const [name, values] of Object.entries(beside(x))) if (values) x.beside(name, values);
     this.draw();

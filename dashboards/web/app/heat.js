@@ -16,8 +16,9 @@ function table(stops) {
     const x = (i / (shades - 1)) * (colours.length - 1), at = Math.min(colours.length - 2, Math.floor(x)), part = x - at;
     const mixed = colours[at].map((c, k) => Math.round(c + (colours[at + 1][k] - c) * part));
     const bright = mixed.map((v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((s, v, k) => s + v * [0.2126, 0.7152, 0.0722][k], 0);
-    out.push({ fill: `rgb(${mixed.join(" ")})`, rgba: [...mixed, 255], ink: bright > 0.19 ? "#000" : "#fff", bright });
+    out.push({ fill: `rgb(${mixed.join(" ")})`, rgb: mixed, ink: bright > 0.19 ? "#000" : "#fff", bright });
   }
+  out.pixels = new Uint32Array(Uint8Array.from(out.flatMap((c) => [...c.rgb, 255])).buffer);
   return out;
 }
 
@@ -37,7 +38,10 @@ if (globalThis.document) { // before those who draw with it receive the change o
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", forget);
 }
 
-/** shade is the colour for a share from 0 to 1 of a scale: {fill, rgba: the same in numbers, ink: what can be read on it, bright}. */
+/** pixels are the colours of shares from 0 to 1 as the points of a picture. */
+export function pixels(darkly) { return tables[darkly ? "dark" : "light"].pixels; }
+
+/** shade is the colour for a share from 0 to 1 of a scale: {fill, ink: what can be read on it, bright}. */
 export function shade(share, darkly) {
   return tables[darkly ? "dark" : "light"][Math.min(shades - 1, Math.max(0, Math.round(share * (shades - 1))))];
 }

@@ -7,10 +7,10 @@ import { section } from "./parts.js";
 import { once } from "./reading.js";
 import { incidentList } from "./rows.js";
 import { get, isHurt } from "./store.js";
-import { history, quoted, grid, isAborted, unsettled } from "./promql.js";
+import { Prometheus, quoted, grid, isAborted, unsettled } from "./promql.js";
 import { Past, curvesOf, lastHour } from "./past.js";
 import { RankMap, tableOf, continued } from "./rankmap.js";
-import { waitingOf } from "./waiting.js";
+import { waitingOf, now } from "./waiting.js";
 import { placementOf } from "./placement.js";
 import { touchedBy } from "./touched.js";
 import { Costs } from "./costs.js";
@@ -19,11 +19,12 @@ import { drawLosses } from "./losses.js";
 import { upToDate } from "./uptodate.js";
 
 const every = 15000; // ms of the log between two questions to the history
-const mapStep = 15, mapSpan = 20 * 60e3; // seconds between columns, ms of the map
-const chosenFor = 120e3; // ms of the log for which those ranks are the ones that are drawn
+const mapStep = 15e3, mapSpan = 20 * 60e3; // ms between columns, and of the map
+const pieces = 5; // questions, one an update, in which the past of the ranks that are drawn next is read
 const mostRanks = 256; // rows, as many as an update can take in at once and eyes can tell apart; of more, those that wait least and most
 const fewRanks = 8, fewNodes = 24;
 const measures = [["rank_compute_seconds", "computes"], ["rank_comm_wait_seconds", "waits for others"], ["rank_comm_transfer_seconds", "moves data"]];
+const names = measures.map(([m]) => m).join("|"), always = measures.slice(0, 2).map(([m]) => m); // of whom waits for whom; others are read while they are looked at
 const drawn = "job_(step_seconds|mfu_ratio|tokens_per_second|data_wait_seconds|checkpoint_seconds|ttft_seconds_p99|itl_seconds_p99|queue_requests|kv_cache_ratio)";
 const order = ["job_step_seconds", "job_ttft_seconds_p99", "job_itl_seconds_p99", "job_mfu_ratio", "job_tokens_per_second"];
 
@@ -35,7 +36,10 @@ export class Job {
     this.id = `job:${name}`;
     this.measure = measures[0][0];
     this.control = new AbortController();
-    this.askedAt = NaN;
+    // What is read of the history, each at an update of its own: both take too long for one.
+    this.parts = [{ at: -Infinity, read: (...how) => this.askCurves(...how), fail: (error) => this.curves.fail(error) }, { at: -Infinity, read: (...how) => this.askRanks(...how), fail: (error) => this.failRanks(error) }];
+    this.history = new Prometheus();
+    this.history.settled = -Infinity; // no question is asked twice
     this.ranksRead = { loaded: false, failure: "" }; // of its ranks
     this.placing = { loaded: false, failure: "" };
     this.build();
@@ -78,6 +82,7 @@ export class Job {
 
   choose(m) {
     this.measure = m;
+    if (!this.next?.tables[m]) this.next = null; // it is begun again, with this one
     for (const b of this.choices) attr(b, "aria-pressed", String(b.dataset.measure === m));
     this.drawMap();
   }
@@ -97,56 +102,96 @@ export class Job {
     once(this.budget, [this.costs], () => waterfall(this.budget, this.costs.answers.budget?.jobs?.find((j) => j.job === this.id)));
     once(this.lost, [this.costs], () => drawLosses(this.lost, upToDate(this.costs.answers, mine, this.id).losses));
     once(this.placed, [this.placing], () => this.drawPlaces());
-    const at = grid(store.tick, mapStep * 1000); // so that columns of one answer are those of the next
-    if (Number.isFinite(at) && !(at - this.askedAt < every) && !document.hidden) this.ask(at);
+    const at = grid(store.tick, mapStep); // so that columns of one answer are those of the next
+    const due = this.parts.filter((p) => at - p.at >= every).sort((a, b) => a.at - b.at)[0];
+    if (due && !this.asking && !document.hidden) this.ask(due, at);
   }
 
-  // ask reads the history: the job's curves, and what its ranks say.
-  async ask(at) {
-    this.askedAt = at;
-    const { signal } = this.control, hour = lastHour(at), of = `job=${quoted(this.name)}`;
+  // ask reads one part of the history.
+  async ask(part, at) {
+    part.at = at;
+    this.asking = true;
     try {
-      const curves = await history.range(`{__name__=~"${drawn}",kind="job",${of}}`, hour, signal);
-      const place = (r) => { const i = order.indexOf(r.labels.__name__); return i < 0 ? order.length : i; };
-      this.curves.show(curvesOf(curves.sort((a, b) => place(a) - place(b)), "effect"), { from: Math.max(hour.from, ...firstOf(curves)), to: at, live: true });
-      await this.askRanks(at, of, signal);
-      Object.assign(this.ranksRead, { loaded: true, failure: "" });
+      await part.read(at, this.control.signal);
     } catch (error) {
       if (isAborted(error)) return;
-      this.ranksRead.failure = error.message;
-      this.curves.fail(error);
-      text(this.mapWords, `The history is not available: ${error.message}`);
+      part.fail(error);
+    } finally {
+      this.asking = false;
     }
+    if (this.parts.some((p) => p.at === -Infinity)) this.update();
+  }
+
+  async askCurves(at, signal) {
+    const hour = lastHour(at), curves = await this.history.range(`{__name__=~"${drawn}",kind="job",job=${quoted(this.name)}}`, hour, signal);
+    const place = (r) => { const i = order.indexOf(r.labels.__name__); return i < 0 ? order.length : i; };
+    this.curves.show(curvesOf(curves.sort((a, b) => place(a) - place(b)), "effect"), { from: Math.max(hour.from, ...firstOf(curves)), to: at, live: true });
+  }
+
+  async askRanks(at, signal) {
+    const counted = new Map((await this.history.instant(`count({__name__=~"${names}",job=${quoted(this.name)}}) by (__name__)`, at, signal)).map((r) => [r.labels.__name__, r.v]));
+    const size = counted.get(measures[0][0]) ?? 0, { shown } = this, goes = shown?.to > at - mapSpan / 2 && shown.to <= at && shown.size === size;
+    const choose = () => ({ at, size, to: at - mapSpan - mapStep, tables: Object.fromEntries((size > 0 ? [...always, this.measure] : measures.map(([m]) => m)).map((m) => [m, tableOf([])])) });
+    const read = async (chosen, to, from = chosen.to + mapStep) => {
+      const newer = await this.readRanks(chosen, Object.keys(chosen.tables), { from, to });
+      for (const [m, table] of Object.entries(newer)) chosen.tables[m] = continued(chosen.tables[m], table, at - mapSpan);
+      return Object.assign(chosen, { to });
+    };
+    // Of what is drawn already only the end is asked for, back to where the history
+    // may still change. Of many ranks those that now wait least and most are read
+    // meanwhile, a piece with each update, because all of their past takes too long
+    // for one. They take the place of the others within a minute or two: until then
+    // of those only what is now is asked for again.
+    const next = this.next = goes && size > mostRanks ? this.next ?? choose() : null, end = next?.to + mapSpan / pieces;
+    if (goes && !(end > at - unsettled)) {
+      await read(shown, at, grid(shown.to - (next ? now * mapStep : unsettled), mapStep));
+      if (next) await read(next, end);
+    } else {
+      this.shown = await read(next ?? choose(), at);
+      this.next = null;
+    }
+    for (const b of this.choices) show(b, counted.has(b.dataset.measure) || this.shown.tables[b.dataset.measure]?.rows.length > 0);
+    this.drawMap();
+    Object.assign(this.ranksRead, { loaded: true, failure: "" });
     once(this.waits, [this.ranksRead], () => this.drawWaits());
   }
 
-  async askRanks(at, of, signal) {
-    const counted = await history.instant(`count(rank_compute_seconds{${of}})`, at, signal), size = counted[0]?.v ?? 0;
-    const known = this.tables?.rank_compute_seconds.times.at(-1);
-    // Of what is drawn already only the end is asked for, back to where the history
-    // may still change.
-    const goes = known > at - mapSpan / 2 && known <= at && size === this.size && at - this.chosen < chosenFor;
-    if (!goes) Object.assign(this, { size, chosen: at });
-    const ends = (which) => `${which}k(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ ${(this.chosen / 1000).toFixed(3)})`;
+  failRanks(error) {
+    this.ranksRead.failure = error.message;
+    text(this.mapWords, `The history is not available: ${error.message}`);
+    once(this.waits, [this.ranksRead], () => this.drawWaits());
+  }
+
+  // readRanks answers tables of measures of the ranks that were chosen.
+  async readRanks({ at, size }, metrics, span) {
+    const of = `job=${quoted(this.name)}`, ends = (which) => `${which}k(${mostRanks / 2}, rank_comm_wait_seconds{${of}} @ ${(at / 1000).toFixed(3)})`;
     const some = size > mostRanks ? ` and on (name) (${ends("top")} or ${ends("bottom")})` : "";
-    const span = { from: goes ? grid(known - unsettled, mapStep * 1000) : at - mapSpan, to: at, step: mapStep };
-    const got = await Promise.all(measures.map(([m]) => history.range(`${m}{${of}}${some}`, span, signal)));
-    this.tables = Object.fromEntries(measures.map(([m], i) => [m, goes ? continued(this.tables[m], tableOf(got[i]), at - mapSpan) : tableOf(got[i])]));
-    for (const b of this.choices) show(b, this.tables[b.dataset.measure].rows.length > 0);
-    this.drawMap();
+    const got = await this.history.range(`{__name__=~"${metrics.join("|")}",${of}}${some}`, { ...span, step: mapStep / 1000 }, this.control.signal);
+    return Object.fromEntries(metrics.map((m) => [m, tableOf(got.filter((r) => r.labels.__name__ === m))]));
+  }
+
+  // readMeasure reads a measure that is not always read.
+  async readMeasure(chosen, m) {
+    try {
+      Object.assign(chosen.tables, await this.readRanks(chosen, [m], { from: chosen.to - mapSpan, to: chosen.to }));
+      this.drawMap();
+    } catch (error) {
+      if (!isAborted(error)) text(this.mapWords, `The history is not available: ${error.message}`);
+    }
   }
 
   drawMap() {
-    if (!this.tables) return;
-    const table = this.tables[this.measure];
-    show(this.map.el, table.rows.length > 0);
-    if (table.rows.length > 0) this.map.show(table, this.measure);
-    text(this.mapWords, table.rows.length === 0 ? "The history holds nothing of its ranks: each states compute_seconds and wait_seconds of its own." : this.size > table.rows.length ? `${table.rows.length} of ${this.size} ranks: those that wait least, and most.` : "");
+    if (!this.shown) return;
+    const { shown, measure } = this, table = shown.tables[measure], rows = table?.rows.length ?? 0;
+    show(this.map.el, rows > 0);
+    if (rows > 0) this.map.show(table, measure);
+    text(this.mapWords, !table ? "Reading …" : rows === 0 ? "The history holds nothing of its ranks: each states compute_seconds and wait_seconds of its own." : shown.size > rows ? `${rows} of ${shown.size} ranks: those that wait least, and most.` : "");
+    if (!table) this.readMeasure(shown, measure);
   }
 
   drawWaits() {
     const hurt = (this.mine ?? []).map((i) => [interval(i.onset).from, i.resolved ? instant(i.resolved) : Infinity]);
-    const list = waitingOf(this.tables.rank_comm_wait_seconds, this.tables.rank_compute_seconds, hurt).slice(0, fewRanks);
+    const list = waitingOf(this.shown.tables.rank_comm_wait_seconds, this.shown.tables.rank_compute_seconds, hurt).slice(0, fewRanks);
     const job = this.store.jobs.get(this.id), grown = job && isHurt(job) ? (job.step_seconds ?? 0) - (job.usual_step_seconds ?? 0) : 0;
     if (list.length === 0) { replace(this.waits, h("p", { class: "quiet" }, "No rank reports its wait.")); return; }
     const first = list[0], late = first.late > 0.1 * Math.max(first.computed, 0.01);

@@ -43,8 +43,6 @@ export class Past extends Curves {
   /** show replaces what is drawn. hour: {from, to}; live: its end is now. */
   show(curves, { from, to, live }) {
     this.series.clear();
-    this.rows.replaceChildren();
-    this.rows.byKey = new Map();
     this.rank = new Map(curves.map((c, i) => [keyOf(c), i]));
     this.take({ curves });
     const begins = Math.min(...curves.map((c) => c.t[0] ?? Infinity)); // a young history does not fill the hour

@@ -1,11 +1,11 @@
 // Ranks over time as a heat map on one canvas: a row a rank, a column an instant.
 // The value of a cell is told under the pointer, or where the arrow keys are.
 
-import { h, s, text, attr, show, replace } from "./dom.js";
+import { h, s, text, attr, show, replace, changed } from "./dom.js";
 import { clock, quantity, number, isRecording } from "./format.js";
-import { shade, isDark } from "./heat.js";
+import { shade, isDark, pixels as colours } from "./heat.js";
 import { repainted, pixels } from "./repaint.js";
-import { finite } from "./waiting.js";
+import { select } from "./waiting.js";
 import { timeTicks } from "./axis.js";
 
 const least = 2, usual = 14, tallest = 420; // px of a row, and of all of them
@@ -52,7 +52,8 @@ export class RankMap {
     this.cell = null;
     this.canvas = h("canvas", { class: "ranks", tabindex: "0", role: "slider", "aria-label": `${label}; arrow keys choose a rank and a moment`, "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0", "aria-valuetext": "no cell chosen" });
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.legend = h("p", { class: "quiet ranklegend" });
+    this.ramp = s("svg", { class: "rankramp", width: 96, height: 9, "aria-hidden": "true" });
+    this.legend = h("p", { class: "quiet ranklegend" }, h("span", {}), this.ramp, h("span", {}));
     this.el = h("div", { class: "rankmap" }, this.canvas, this.tip, this.legend);
     this.canvas.addEventListener("pointermove", (e) => this.point(e));
     this.canvas.addEventListener("pointerleave", () => this.choose(null));
@@ -65,13 +66,15 @@ export class RankMap {
   show(table, metric) {
     this.table = table;
     this.metric = metric;
-    const all = finite(table.rows.flatMap((r) => r.v));
-    this.low = all[0] ?? 0;
-    this.high = all[Math.floor((all.length - 1) * 0.995)] ?? 1; // one freak shades nobody else
+    const all = [];
+    for (const r of table.rows) for (const v of r.v) if (Number.isFinite(v)) all.push(v);
+    this.low = all.length > 0 ? select(all, 0) : 0;
+    this.high = all.length > 0 ? select(all, Math.floor((all.length - 1) * 0.995)) : 1; // one freak shades nobody else
     if (!(this.high > this.low)) this.high = this.low + (Math.abs(this.low) || 1);
     this.cell = null;
     attr(this.canvas, "aria-valuemax", Math.max(0, table.rows.length * table.times.length - 1));
-    replace(this.legend, `${quantity(this.low, "s")} `, s("svg", { class: "rankramp", width: 96, height: 9, "aria-hidden": "true" }), ` ${quantity(this.high, "s")}, a row a rank`);
+    text(this.legend.firstChild, `${quantity(this.low, "s")} `);
+    text(this.legend.lastChild, ` ${quantity(this.high, "s")}, a row a rank`);
     this.draw();
   }
 
@@ -89,8 +92,7 @@ export class RankMap {
     pen.drawImage(this.picture(dark), left, 0, width - left, height);
     for (let k = 1; this.row > 4 && k <= rows.length; k++) pen.clearRect(left, k * this.row - 1, width - left, 1);
     this.marks(pen, style, height);
-    const ramp = this.legend.querySelector(".rankramp");
-    if (ramp) replace(ramp, Array.from({ length: 24 }, (_, i) => s("rect", { x: i * 4, width: 4, height: 9, fill: shade(i / 23, dark).fill })));
+    if (changed(this.ramp, "dark", dark)) replace(this.ramp, Array.from({ length: 24 }, (_, i) => s("rect", { x: i * 4, width: 4, height: 9, fill: shade(i / 23, dark).fill })));
   }
 
   // picture has a point for every cell: forty thousand rectangles take a quarter of
@@ -98,11 +100,11 @@ export class RankMap {
   picture(dark) {
     if (this.painted?.dark === dark && this.painted.table === this.table) return this.painted.out;
     const { times, rows } = this.table, out = new OffscreenCanvas(times.length, rows.length), pen = out.getContext("2d");
-    const data = pen.createImageData(times.length, rows.length), span = this.high - this.low;
+    const data = pen.createImageData(times.length, rows.length), points = new Uint32Array(data.data.buffer), all = colours(dark), last = all.length - 1, step = last / (this.high - this.low);
     let at = 0;
     for (const r of rows) for (const v of r.v) {
-      if (Number.isFinite(v)) data.data.set(shade((v - this.low) / span, dark).rgba, at);
-      at += 4;
+      if (Number.isFinite(v)) points[at] = all[Math.min(last, Math.max(0, Math.round((v - this.low) * step)))];
+      at++;
     }
     pen.putImageData(data, 0, 0);
     this.painted = { dark, table: this.table, out };

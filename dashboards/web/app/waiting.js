@@ -1,19 +1,18 @@
 // Who waits for whom in a job: the rank that waits least, measured by its own
 // past, is the one that the others wait for. Pure.
 
-/** finite is what is finite of values, in order. */
-export function finite(values) { return Float64Array.from(values.filter(Number.isFinite)).sort(); }
-
-/** middle is the median of what is finite, the upper one of two, NaN of nothing. */
-export function middle(values) {
+/** middle is the median of what is finite, the upper one of two, NaN of nothing; of some columns only, where they are given. */
+export function middle(values, columns = values.keys()) {
   const a = [];
-  for (const v of values) if (Number.isFinite(v)) a.push(v);
+  for (const i of columns) if (Number.isFinite(values[i])) a.push(values[i]);
   return a.length ? select(a, a.length >> 1) : NaN;
 }
 
-// select finds what would stand at k were a in order. It is asked a thousand times
-// an update: putting each in order takes five times as long. a is stirred.
-function select(a, k) {
+/**
+ * select finds what would stand at k were a in order. It is asked a thousand times
+ * an update: putting each in order takes five times as long. a is stirred.
+ */
+export function select(a, k) {
   for (let low = 0, high = a.length - 1; low < high;) {
     const pivot = a[k];
     let i = low, j = high;
@@ -31,7 +30,8 @@ function select(a, k) {
   return a[k];
 }
 
-const now = 3; // columns that are "now"
+/** now is how many columns are "now". */
+export const now = 3;
 
 /**
  * waitingOf orders ranks: whom the others wait for first. wait and compute are
@@ -43,7 +43,7 @@ export function waitingOf(wait, compute, hurt = []) {
     const past = table.times.slice(0, -now), columns = past.map((_, i) => i).filter((i) => !hurt.some(([a, b]) => past[i] >= a && past[i] <= b));
     return columns.length > 0 ? columns : [0, 1, 2].slice(0, past.length); // of all that is known the first
   };
-  const split = (row, columns) => [middle(columns.map((i) => row.v[i])), middle(row.v.slice(-now))];
+  const split = (row, columns) => [middle(row.v, columns), middle(row.v.slice(-now))];
   const computing = usual(compute), waiting = usual(wait);
   const computed = new Map(compute.rows.map((r) => [r.name, split(r, computing)]));
   const out = wait.rows.map((r) => {
