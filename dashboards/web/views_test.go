@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
+	sim "github.com/quintet-dc/quintet/lab/sim/site"
 )
 
 // views adds what one job, coverage and silences ask for, written by hand.
@@ -188,6 +189,7 @@ func TestViews(t *testing.T) {
 		}
 		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, world).URL})
 	}
+	list = append(list, browsertest.Scenario{Name: "manyRanks", URL: newSite(t, full(t, sim.Sized(64))).URL})
 	scenarios(t, list...)
 }
 

@@ -168,3 +168,33 @@ export async function injected({ page, site, url, check }) {
   await page.locator("h1", { hasText: "loop r000" }).waitFor();
   check(new URL(page.url()).pathname === "/entity" && await dialog.isHidden(), "its name leads to its data");
 }
+
+/** Many ranks: those that are drawn are chosen anew while the log goes on, and their past has no hole. */
+export async function manyRanks({ page, site, url, check }) {
+  await page.goto(`${url}/jobs/run-0000.7000`);
+  await page.locator(".waiting tbody tr").first().waitFor();
+  await site.connected();
+  const { tick } = await site.get("/api/v1/status"), asked = async () => (await site.control({ Do: "count" })).seen.filter((s) => /rank_comm_wait_seconds.* @ /.test(s.query)).length;
+  const holes = () => page.locator("canvas.ranks").evaluate((c) => {
+    const scale = c.width / c.clientWidth, x = Math.ceil(46 * scale), d = c.getContext("2d").getImageData(x, 0, c.width - x - 2, c.height - Math.ceil(20 * scale)).data;
+    let n = 0;
+    for (let i = 3; i < d.length; i += 4) if (d[i] === 0) n++;
+    return n;
+  });
+  const chosen = new Set();
+  for (let i = 1; i <= 16; i++) { // of 15 seconds: curves at one, ranks at the next
+    const before = await asked();
+    await site.send("state", { tick: new Date(Date.parse(tick) + i * 15000).toISOString() });
+    await page.waitForFunction((t) => Date.parse(document.querySelector(".time time").getAttribute("datetime")) >= t, Date.parse(tick) + i * 15000);
+    for (let k = 0; k < 20 && await asked() === before; k++) await page.waitForTimeout(20);
+    await page.waitForTimeout(50);
+    check(await holes() === 0, `the map has a hole after ${i * 15} s`);
+    chosen.add(Number(/\d+/.exec(await page.locator(".waiting tbody th").first().innerText())[0]) % 8);
+  }
+  check(chosen.size >= 2, `the ranks that are drawn change: ${[...chosen]}`);
+  check(plain(await page.locator(".jobranks").innerText()).includes("256 of 4096 ranks"), "how many they are of");
+  await page.getByRole("button", { name: "moves data" }).click();
+  await page.waitForFunction(() => !document.querySelector(".jobranks").innerText.includes("Reading"));
+  check(await holes() === 0, "a measure that was not read before is whole");
+}
+manyRanks.allows = /willReadFrequently/;
