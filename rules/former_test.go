@@ -39,6 +39,12 @@ func TestFormerKeysAreReadWithAWarning(t *testing.T) {
 	if got := strings.Split(Check(former).Error(), "\n"); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	if set, err := Load(former); err != nil || len(set.Warnings) != len(want) {
+		t.Errorf("%v: loaded with %d warnings, want %d", err, len(set.Warnings), len(want))
+	}
+	if ours, err := Standard(); err != nil || len(ours.Warnings) > 0 {
+		t.Errorf("ours: %v\n%v", err, ours.Warnings)
+	}
 }
 
 // TestFormerNamesHavePresentOnes: every former measure and take is the name of a present

@@ -67,12 +67,13 @@ func called(f fs.FS, name string) string {
 	return name
 }
 
-// Set is signatures, the catalogue with the metrics that their folders declare, and the
-// digest by which both are known.
+// Set is signatures, the catalogue with the metrics that their folders declare, the
+// digest by which both are known, and what is doubtful in them: former names, say.
 type Set struct {
 	Signatures []explain.Signature
 	Catalogue  *telemetry.Catalogue
 	Digest     string
+	Warnings   Problems
 }
 
 // Standard returns what is part of the program: what an engine's configuration asks for.
@@ -92,7 +93,7 @@ func Load(roots ...fs.FS) (Set, error) {
 	for i, s := range set {
 		sigs[i] = s.Signature
 	}
-	return Set{sigs, declared.catalogue, Digest(sigs, declared.more...)}, nil
+	return Set{sigs, declared.catalogue, Digest(sigs, declared.more...), problems}, nil
 }
 
 // Check returns everything that is wrong or missing in the signatures under

@@ -175,6 +175,9 @@ func newService(sh *cli.Shell, file *config.File, level string) (pipeline.Config
 	if err != nil {
 		return pipeline.Config{}, err
 	}
+	for _, w := range set.Warnings {
+		sh.Warn("%v", w)
+	}
 	logger, err := collect.Logger(sh, level)
 	if err != nil {
 		return pipeline.Config{}, err
