@@ -46,7 +46,7 @@ export class Plant {
     return true;
   }
 
-  // #again asks for a page of a list that stands meanwhile as it was.
+  // #again asks for a page of a list that is shown meanwhile as it was.
   async #again(list, now) {
     if (now !== this.#moment) [this.#moment, this.#asked] = [now, 0];
     if (list.asking || this.#asked >= pagesAtOnce) return;

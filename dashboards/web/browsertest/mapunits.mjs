@@ -266,13 +266,13 @@ test("Plant.list asks for old lists again, two pages at a moment, and keeps what
     await at(minute);
     assert.deepEqual(asked, [], "for a minute they stand");
     names.node = ["h1a"];
-    assert.deepEqual([await at(minute + 1), asked], [first, ["rack", "node"]], "what is asked for again stands meanwhile");
+    assert.deepEqual([await at(minute + 1), asked], [first, ["rack", "node"]], "what is asked for again is kept meanwhile");
     const next = await at(minute + 2);
     assert.deepEqual([asked, ids(next[1])], [["rack r1", "pdu"], ["node:h1a"]]);
     await at(minute + 3);
     assert.deepEqual([asked, (await at(minute + 4))[0]], [[], first[0]], "an equal list is the same one");
     down = true;
-    assert.equal((await at(3 * minute))[0], first[0], "and it stands when it cannot be had");
+    assert.equal((await at(3 * minute))[0], first[0], "and it is kept when it cannot be had");
     await assert.rejects(at(9 * minute), /503/, "until it is too old");
   } finally {
     globalThis.fetch = fetching;
