@@ -247,6 +247,24 @@ func TestAPortThatCountsOnlyWhatItReceivesIsReadByTheOtherEnd(t *testing.T) {
 	}
 }
 
+// TestANICIsReadByAPortOfSeveralPriorities: bytes are those of a whole port, so that its
+// priorities need none of their own, and the NIC needs no priorities.
+func TestANICIsReadByAPortOfSeveralPriorities(t *testing.T) {
+	w := build(t, 2, 1, 2)
+	w.report("port:leaf0/h0", txBytes, 1, grids, 0.5*speed)
+	w.report("port:leaf0/h0", rxBytes, 1, grids, 0.3*speed)
+	w.report("nic:h0/n0", rxBytes, 1, grids, 0.5*speed)
+	w.lanes("port:leaf0/h0")
+	m := fabric.Survey(w.graph, w)
+	if len(m.Lanes(entity("port:leaf0/h0"))) != 2 {
+		t.Fatal("the port has no priorities")
+	}
+	sent, ok := m.Sent(w, grid, fabric.Span{From: at(0), To: at(grids)}, index(t, m, "nic:h0/n0"))
+	if !ok || !near(sent, 0.3*speed) {
+		t.Errorf("it sends %v, %v; want %v", sent, ok, 0.3*speed)
+	}
+}
+
 // TestMarksBelongToStandingTraffic distinguishes marks while there is a queue from
 // those without.
 func TestMarksBelongToStandingTraffic(t *testing.T) {

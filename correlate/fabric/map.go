@@ -178,15 +178,20 @@ func (e *End) prefer() {
 
 // exchange lets an end and its peer read each other's bytes and pause where they do not
 // report them: what one sends the other receives, and seconds are counted better than
-// frames.
+// frames. Bytes are those of the whole port, pause is that of one priority.
 func (m *Map) exchange(i int) {
 	e := &m.Ends[i]
-	if e.Peer < i || m.Ends[e.Peer].Peer != i || m.Ends[e.Peer].Lane != e.Lane {
-		return // done from the other end, or no pair
+	if e.Peer < 0 {
+		return
 	}
 	p := &m.Ends[e.Peer]
+	e.slots[txBytes], _ = either(e.slots[txBytes], p.slots[rxBytes])
+	e.slots[rxBytes], _ = either(e.slots[rxBytes], p.slots[txBytes])
+	if e.Peer < i || p.Peer != i || p.Lane != e.Lane {
+		return // done from the other end, or no pair
+	}
 	for _, by := range []struct{ mine, theirs signal }{
-		{txBytes, rxBytes}, {rxBytes, txBytes}, {sentSeconds, receivedSeconds}, {receivedSeconds, sentSeconds}, {sentFrames, receivedFrames}, {receivedFrames, sentFrames},
+		{sentSeconds, receivedSeconds}, {receivedSeconds, sentSeconds}, {sentFrames, receivedFrames}, {receivedFrames, sentFrames},
 	} {
 		e.slots[by.mine], p.slots[by.theirs] = either(e.slots[by.mine], p.slots[by.theirs])
 	}
