@@ -34,7 +34,7 @@ func (r *reader) feature(n *yaml.Node, s *parsed) {
 		{"full", true, func(n *yaml.Node) { c.Full = r.number(n, "full") }},
 		{"for", false, func(n *yaml.Node) { c.For, d.pro = r.number(n, "for"), true }},
 		{"against", false, func(n *yaml.Node) { c.Against, d.against = r.number(n, "against"), true }},
-		{"required", false, func(n *yaml.Node) { c.Required, c.Either = r.required(n) }},
+		{"required", false, func(n *yaml.Node) { c.Required, c.Either = r.flagOr(n, "required", "either") }},
 		{"roots", false, func(n *yaml.Node) {
 			r.list(n, "roots", func(n *yaml.Node) { c.Roots = append(c.Roots, telemetry.Kind(r.text(n, "roots"))) })
 		}},

@@ -175,25 +175,23 @@ func (r *reader) flag(n *yaml.Node, key string) bool {
 	return strings.EqualFold(n.Value, "true")
 }
 
-// required reads whether a feature is required by itself, or it or another one is.
-func (r *reader) required(n *yaml.Node) (itself, either bool) {
-	if n.Kind == yaml.ScalarNode && n.Value == "either" {
+// flagOr reads n as true, false or a word.
+func (r *reader) flagOr(n *yaml.Node, key, word string) (yes, other bool) {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Value == word:
 		return false, true
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
+		return strings.EqualFold(n.Value, "true"), false
 	}
-	return r.flag(n, "required"), false
+	r.fail(place(n), "%s: want true, false or %s, found %s", key, word, kindOf(n))
+	return false, false
 }
 
 // corroborates reads whether the evidence for a fault is corroborating evidence, and
 // whether it is so at once, also for a step that has not ended.
 func (r *reader) corroborates(n *yaml.Node) (ended, atOnce bool) {
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Value == "at-once":
-		return true, true
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!bool":
-		return strings.EqualFold(n.Value, "true"), false
-	}
-	r.fail(place(n), "corroborates: want true, false or at-once, found %s", kindOf(n))
-	return false, false
+	ended, atOnce = r.flagOr(n, "corroborates", "at-once")
+	return ended || atOnce, atOnce
 }
 
 // kindOf states what a node is, for an error.

@@ -99,7 +99,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"for: 1.5, against: -4", "against: -4", `:19:5: feature idle: one of "for" and "against" without the other`},
 		{"for: 1.5, against: -4, ", "", `:19:5: feature idle: keys "for" and "against" are missing`},
 		{"prior: -3.5", "prior: 1\nprior: 2", `:6:1: signature: key "prior" twice`},
-		{"required: true", "required: maybe", `:17:15: required: want true or false, found text "maybe"`},
+		{"required: true", "required: maybe", `:17:15: required: want true, false or either, found text "maybe"`},
 		{"roots: [nic]", "roots: nic", `:4:8: roots: want a list, found text "nic"`},
 		{"roots: [nic]", "roots: [nik]", `:4:9: roots: unknown kind "nik"`},
 		{"roots: [nic]", "roots: [nic, nic]", `:4:14: roots: kind "nic" twice`},
