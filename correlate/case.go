@@ -143,9 +143,7 @@ func (e *sight) hostsBefore(job telemetry.Entity, until telemetry.Time) []hostBe
 			continue
 		}
 		was := rankBefore{rank: r}
-		if m, k := e.perStep.Before(telemetry.Series{Entity: r, Metric: metricCompute}, until, beforeCompute); k > 0 {
-			was.compute = m
-		}
+		was.compute, _ = e.perStep.Before(telemetry.Series{Entity: r, Metric: metricCompute}, until, beforeCompute)
 		if own := e.ownTimes(&steps, r, math.MinInt64, until); len(own) > 0 {
 			was.own = stats.Median(own[max(0, len(own)-beforeCompute):])
 		}

@@ -72,7 +72,7 @@ func (e *examiner) keepSymptoms(c *incidentCase, span fabric.Span) {
 	was := e.readings().Read(s, e.symptomSource(), symptom.Span(span), false)
 	for i := range e.signals.signalled {
 		if x := &e.signals.signalled[i]; x.kind == stepSignal && x.again && x.since < span.To && span.To.Sub(x.since) < movedBefore {
-			was.State(x.series, x.before)
+			was.Replace(x.series, x.before)
 		}
 	}
 	c.dependencies = symptom.Keep(was)

@@ -96,7 +96,7 @@ func (t *Writer) quotedFeature(e *Evidence, a *Answer, name string) (fact, bool)
 	if !ok || o.Event {
 		return fact{}, false
 	}
-	return t.observed(o, t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, a.Values[c.Key()])})), true
+	return t.observed(o, t.why(c, e, a)), true
 }
 
 // quotedLink is what shows a measure of a link that a sentence names.

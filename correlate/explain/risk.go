@@ -135,9 +135,8 @@ func (t *Writer) threat(in *Incident, e *Evidence, a *Answer) string {
 		return sentence
 	}
 	for _, c := range a.Signature.PrecursorFeatures() {
-		if v, ok := a.Values[c.Key()]; ok && c.Strength(v) > 0 {
-			why := t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, v)})
-			return placeText(a.Entity, a.Alike) + ": " + why + "."
+		if v, seen := a.Values.read(c); seen && c.Strength(v) > 0 {
+			return placeText(a.Entity, a.Alike) + ": " + t.why(c, e, a) + "."
 		}
 	}
 	return t.fill(p.Sentence, e, a)

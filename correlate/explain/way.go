@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/quintet-dc/quintet/telemetry"
@@ -90,7 +91,7 @@ func (t *Writer) strongestFact(e *Evidence, a *Answer) (fact, bool) {
 	if !ok {
 		return fact{}, false
 	}
-	f := t.observed(o, t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: withValue(a.Values, a.Values[c.Key()])}))
+	f := t.observed(o, t.why(c, e, a))
 	f.shape = shapeOf(c.Reading.Take, o)
 	return f, true
 }
@@ -114,13 +115,11 @@ func absent(c *Feature) bool {
 	return false
 }
 
-// withValue adds the value that replaces {value}.
-func withValue(v Values, x float64) Values {
-	out := Values{"value": x}
-	for k, y := range v { // order-independent: a copy
-		out[k] = y
-	}
-	return out
+// why describes what an answer's feature shows: its value replaces {value}.
+func (t *Writer) why(c *Feature, e *Evidence, a *Answer) string {
+	values := Values{"value": a.Values[c.Key()]}
+	maps.Copy(values, a.Values)
+	return t.fill(c.Why, e, &Answer{Entity: a.Entity, Signature: a.Signature, Values: values})
 }
 
 func shapeOf(t Take, o Observation) telemetry.Shape {

@@ -78,7 +78,7 @@ func (s *Signature) Offset(c *Candidate) float64 {
 // unseen where no feature is of the precursor.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
-	if !s.eitherOf(root, func(c *Feature) (float64, bool) { x, seen := v[c.Key()]; return x, seen }) {
+	if !s.eitherOf(root, v.read) {
 		return 0, 0, false
 	}
 	for i := range s.Features {
@@ -86,7 +86,7 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 		if !c.AskedOf(root) {
 			continue
 		}
-		x, seen := v[c.Key()]
+		x, seen := v.read(c)
 		if !seen {
 			if c.Required && !s.CertainAlone(v.certain) {
 				return 0, 0, false
@@ -128,9 +128,15 @@ func (s *Signature) CertainAlone(read func(*Feature) (float64, bool)) bool {
 	})
 }
 
+// read returns the value of a feature; false where it was not seen.
+func (v Values) read(c *Feature) (float64, bool) {
+	x, seen := v[c.Key()]
+	return x, seen
+}
+
 // certain returns the value of a feature; false where it was not seen, or has an error.
 func (v Values) certain(c *Feature) (float64, bool) {
-	x, seen := v[c.Key()]
+	x, seen := v.read(c)
 	return x, seen && c.Precision(x, v) >= 1
 }
 

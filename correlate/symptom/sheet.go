@@ -109,9 +109,9 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 	return sh
 }
 
-// State replaces what was read of a series by what it is known to have been: a gauge
+// Replace replaces what was read of a series by what it is known to have been: a gauge
 // that moved before the span began.
-func (sh *Sheet) State(series telemetry.Series, v float64) {
+func (sh *Sheet) Replace(series telemetry.Series, v float64) {
 	i, met := sh.survey.index[series.Entity]
 	c := sh.plan.find(series.Entity.Kind, series.Metric, 0)
 	if met && c >= 0 {
