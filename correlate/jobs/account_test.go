@@ -55,6 +55,13 @@ func (p *life) steps(n int, length float64) {
 	}
 }
 
+// save lets a step of so many seconds pass in which a checkpoint took took seconds.
+func (p *life) save(took, length float64) {
+	p.quiet(length)
+	p.b.ObserveCheckpoint(played, p.now, took)
+	p.b.Observe(played, p.now, length, 0)
+}
+
 // quiet lets time pass without any report.
 func (p *life) quiet(seconds float64) {
 	p.now = p.now.Add(telemetry.Duration(seconds * 1e9))

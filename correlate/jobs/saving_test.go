@@ -104,15 +104,10 @@ func TestACheckpointIsNoHabitOfTheSteps(t *testing.T) {
 // four steps before the steps become longer.
 func TestADegradationDoesNotBeginWithAUsualCheckpoint(t *testing.T) {
 	p := newLife(t)
-	save := func() {
-		p.quiet(14)
-		p.b.ObserveCheckpoint(played, p.now, 10)
-		p.b.Observe(played, p.now, 14, 0)
-	}
 	p.steps(25, 4)
-	save()
+	p.save(10, 14)
 	p.steps(25, 4)
-	save()
+	p.save(10, 14)
 	p.steps(1, 4)
 	began := p.now
 	p.steps(10, 4.4)
@@ -131,9 +126,7 @@ func TestACheckpointInProgressIsNotOverdue(t *testing.T) {
 	p := newLife(t)
 	for range 3 {
 		p.steps(19, 4)
-		p.quiet(14)
-		p.b.ObserveCheckpoint(played, p.now, 10)
-		p.b.Observe(played, p.now, 14, 0)
+		p.save(10, 14)
 	}
 	p.steps(19, 5)
 	h := p.b.Job(played).Degradation
@@ -156,9 +149,7 @@ func TestShortCheckpointsThatGrowAreALoss(t *testing.T) {
 	p := newLife(t)
 	save := func(n int, took, step float64) {
 		for range n {
-			p.quiet(step)
-			p.b.ObserveCheckpoint(played, p.now, took)
-			p.b.Observe(played, p.now, step, 0)
+			p.save(took, step)
 		}
 	}
 	save(40, 0.2, 4)
@@ -248,9 +239,7 @@ func TestCheckpointsBetweenStepsThatGrowAreALoss(t *testing.T) {
 func TestAStallIsNoCheckpointThatIsNotDue(t *testing.T) {
 	p := newLife(t)
 	p.steps(25, 4)
-	p.quiet(14)
-	p.b.ObserveCheckpoint(played, p.now, 10)
-	p.b.Observe(played, p.now, 14, 0)
+	p.save(10, 14)
 	p.steps(5, 4)
 	p.quiet(16.5)
 	if h := p.b.Job(played).Degradation; h == nil || h.State != jobs.Stalled {
@@ -343,21 +332,16 @@ func TestACheckpointAfterABreak(t *testing.T) {
 // no evidence; the length of the step will be.
 func TestIdlenessCorroboratesNothingWhereACheckpointIsDue(t *testing.T) {
 	p := newLife(t)
-	write := func() {
-		p.quiet(13)
-		p.b.ObserveCheckpoint(played, p.now, 9)
-		p.b.Observe(played, p.now, 13, 0)
-	}
 	for range 5 {
 		p.steps(46, 4)
-		write()
+		p.save(9, 13)
 	}
 	p.steps(44, 4)
 	p.steps(1, 4.1)
 	p.steps(1, 4.7)
 	p.corroborates = func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return true }
 	p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
-	write()
+	p.save(9, 13)
 	p.idle, p.corroborates = nil, nil
 	p.steps(10, 4)
 	p.wants("a slow step before a checkpoint")
@@ -373,9 +357,7 @@ func TestACheckpointThatIsDueMayTakeLongerOnce(t *testing.T) {
 		p := newLife(t)
 		for range 4 {
 			p.steps(46, 4)
-			p.quiet(13)
-			p.b.ObserveCheckpoint(played, p.now, 9)
-			p.b.Observe(played, p.now, 13, 0)
+			p.save(9, 13)
 		}
 		p.steps(c.after, 4)
 		p.idle = func(*jobs.Job, telemetry.Time) bool { return true }
@@ -392,25 +374,20 @@ func TestACheckpointThatIsDueMayTakeLongerOnce(t *testing.T) {
 // is due next is as long as ever.
 func TestACheckpointDueAtIrregularTurns(t *testing.T) {
 	p := newLife(t)
-	write := func() {
-		p.quiet(13)
-		p.b.ObserveCheckpoint(played, p.now, 9)
-		p.b.Observe(played, p.now, 13, 0)
-	}
 	for range 3 {
 		for range 3 {
 			p.steps(52, 4)
-			write()
+			p.save(9, 13)
 		}
 		p.steps(30, 4)
 		p.quiet(8)
 		p.steps(17, 4)
-		write()
+		p.save(9, 13)
 	}
 	p.steps(46, 4)
 	p.quiet(8)
 	p.steps(1, 4.5)
-	write()
+	p.save(9, 13)
 	p.steps(10, 4)
 	p.wants("a slow step before a checkpoint that may be due")
 }
