@@ -36,7 +36,7 @@ export class Job {
     this.id = `job:${name}`;
     this.measure = measures[0][0];
     this.control = new AbortController();
-    // What is read of the history, each at an update of its own: both take too long for one.
+    // The two parts of the history are read at different updates: together they take too long for one.
     this.parts = [{ at: -Infinity, read: (...how) => this.askCurves(...how), fail: (error) => this.curves.fail(error) }, { at: -Infinity, read: (...how) => this.askRanks(...how), fail: (error) => this.failRanks(error) }];
     this.history = new Prometheus();
     this.history.settled = -Infinity; // no question is asked twice
@@ -190,8 +190,8 @@ export class Job {
   }
 
   drawWaits() {
-    const hurt = (this.mine ?? []).map((i) => [interval(i.onset).from, i.resolved ? instant(i.resolved) : Infinity]);
-    const list = waitingOf(this.shown.tables.rank_comm_wait_seconds, this.shown.tables.rank_compute_seconds, hurt).slice(0, fewRanks);
+    const degraded = (this.mine ?? []).map((i) => [interval(i.onset).from, i.resolved ? instant(i.resolved) : Infinity]);
+    const list = waitingOf(this.shown.tables.rank_comm_wait_seconds, this.shown.tables.rank_compute_seconds, degraded).slice(0, fewRanks);
     const job = this.store.jobs.get(this.id), grown = job && isHurt(job) ? (job.step_seconds ?? 0) - (job.usual_step_seconds ?? 0) : 0;
     if (list.length === 0) { replace(this.waits, h("p", { class: "quiet" }, "No rank reports its wait.")); return; }
     const first = list[0], late = first.late > 0.1 * Math.max(first.computed, 0.01);

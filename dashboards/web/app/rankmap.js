@@ -69,7 +69,7 @@ export class RankMap {
     const all = [];
     for (const r of table.rows) for (const v of r.v) if (Number.isFinite(v)) all.push(v);
     this.low = all.length > 0 ? select(all, 0) : 0;
-    this.high = all.length > 0 ? select(all, Math.floor((all.length - 1) * 0.995)) : 1; // one freak shades nobody else
+    this.high = all.length > 0 ? select(all, Math.floor((all.length - 1) * 0.995)) : 1; // one outlier does not pale all others
     if (!(this.high > this.low)) this.high = this.low + (Math.abs(this.low) || 1);
     this.cell = null;
     attr(this.canvas, "aria-valuemax", Math.max(0, table.rows.length * table.times.length - 1));

@@ -35,12 +35,12 @@ export const now = 3;
 
 /**
  * waitingOf orders ranks: whom the others wait for first. wait and compute are
- * tables of rankmap's tableOf; hurt are the spans [from, to] in which the job was
+ * tables of rankmap's tableOf; degraded are the spans [from, to] in which the job was
  * not as usual. Each: {name, rank, wait, waited, compute, computed, late}.
  */
-export function waitingOf(wait, compute, hurt = []) {
+export function waitingOf(wait, compute, degraded = []) {
   const usual = (table) => {
-    const past = table.times.slice(0, -now), columns = past.map((_, i) => i).filter((i) => !hurt.some(([a, b]) => past[i] >= a && past[i] <= b));
+    const past = table.times.slice(0, -now), columns = past.map((_, i) => i).filter((i) => !degraded.some(([a, b]) => past[i] >= a && past[i] <= b));
     return columns.length > 0 ? columns : [0, 1, 2].slice(0, past.length); // of all that is known the first
   };
   const split = (row, columns) => [middle(row.v, columns), middle(row.v.slice(-now))];
