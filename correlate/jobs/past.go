@@ -61,9 +61,9 @@ func (p *past) clear() {
 // usual is the summary of a job's past steps, in seconds.
 type usual struct {
 	median, mean, spread, longest float64
-	// sigma is the standard deviation that the body of the past implies, wider
-	// where a step resembles the one before it.
-	sigma float64
+	// scatter is the standard deviation that the body of the past implies, and sigma
+	// the same, wider where a step resembles the one before it.
+	scatter, sigma float64
 	// core is the standard deviation of the middle half alone.
 	core float64
 	all  ordered // of which it is the summary
@@ -122,8 +122,10 @@ func (p *past) summary() usual {
 	u.few = few
 	u.spread = max(sortedQuantile(few, 0.9)-u.median, (sortedQuantile(few, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
 	u.memory = p.memory(u.median, mad)
-	u.sigma = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * u.memory)
-	u.spread, u.sigma = float64(u.spread*unsure(u.n*max(1, p.each))), float64(u.sigma*unsure(u.n*max(1, p.each)))
+	wider := unsure(u.n * max(1, p.each))
+	u.spread = float64(u.spread * wider)
+	u.scatter = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * wider)
+	u.sigma = float64(u.scatter * u.memory)
 	return u
 }
 
@@ -184,7 +186,9 @@ func (s ordered) asLong(x float64) float64 {
 
 // deviations is by how many standard deviations a step of x seconds is longer than
 // usual: by how few of its steps were as long, which holds for a job with two modes in
-// turn, too, and by how much it is longer than all of them.
+// turn, too, and by how much it is longer than all of them. In which order these came
+// changes what their ranks say, and not how far away it is: two levels, one after the
+// other, are no room for a third.
 func (u usual) deviations(x float64) float64 {
 	if u.n < leastRanked {
 		return (x - u.median) / u.sigma
@@ -193,7 +197,7 @@ func (u usual) deviations(x float64) float64 {
 	if len(u.wide) > 0 {
 		share, longest = max(share, u.wide.asLong(x)), max(longest, u.wide.longest())
 	}
-	return normalScore(share)/u.memory + max(0, x-longest)/u.sigma
+	return normalScore(share)/u.memory + max(0, x-longest)/u.scatter
 }
 
 // longest is the last of lengths.

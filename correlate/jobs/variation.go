@@ -67,7 +67,8 @@ func (v *variation) widen(u usual) usual {
 	above := ninetieth - u.median
 	highest, _ := v.quantile(0.95)
 	u.spread = max(u.spread, above, (highest-u.median)/1.5)
-	u.sigma = max(u.sigma, above/ninth, (highest-u.median)/twentieth)
+	scatter := max(above/ninth, (highest-u.median)/twentieth)
+	u.scatter, u.sigma = max(u.scatter, scatter), max(u.sigma, scatter)
 	middle, _ := v.quantile(0.5)
 	u.memory = max(u.memory, memoryOf(v.lengths, middle, u.sigma, memoryByChance))
 	return u
