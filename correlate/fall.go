@@ -107,17 +107,13 @@ func (e *signals) linkEvent(ev *telemetry.Event) {
 // what was long ago.
 func (e *signals) linkStates(g telemetry.Time) {
 	for _, slot := range e.heed().links {
-		seen, ok := e.window.Last(slot)
-		if !ok || !e.window.Judged(slot) || seen <= g.Add(-e.freshFor(slot)) {
-			continue
-		}
-		v, _ := e.window.Value(slot)
-		switch s := e.window.Series(slot); {
-		case v != v:
-		case s.Metric == metricUp:
-			e.linkState(s.Entity, slot, seen, v != 0)
-		case v > 0:
-			e.linkCount(s.Entity, seen)
+		v, seen, ok := e.sampled(slot, g.Add(-e.freshFor(slot)))
+		switch state := e.window.Metric(slot).Name == metricUp; {
+		case !ok, state && v != 0 && len(e.fallen) == 0, !state && v <= 0:
+		case state:
+			e.linkState(e.window.Series(slot).Entity, slot, seen, v != 0)
+		default:
+			e.linkCount(e.window.Series(slot).Entity, seen)
 		}
 	}
 	e.fallen = slices.DeleteFunc(e.fallen, func(f *fallen) bool {

@@ -44,6 +44,12 @@ type gauge struct {
 	precursorReading
 }
 
+// gauges are some slots in a row, of one metric of one source, that a precursor reads.
+type gauges struct {
+	first, n int
+	precursorReading
+}
+
 // shown is how much of its feature a gauge shows that was one value and is another.
 func (x *precursorReading) shown(before, now float64) float64 {
 	v, _ := taken(x.feature.Reading.Take, before, now)
@@ -102,15 +108,32 @@ func (e *signals) signalSteps(g telemetry.Time) {
 		}
 	}
 	for _, x := range e.heed().gauges {
-		seen, ok := e.window.Last(x.slot)
-		if !ok || !e.window.Judged(x.slot) || seen <= g.Add(-e.freshFor(x.slot)) {
-			continue
-		}
-		v, _ := e.window.Value(x.slot)
-		if v == v {
-			e.signalStep(x, seen, float64(v), g, follows[followed{x.slot, x.kind}])
+		due := g.Add(-e.freshFor(x.first))
+		step, kept := e.pastStep(x.first), e.window.Tape(x.first)
+		for k := range x.n {
+			slot := x.first + k
+			v, seen, ok := e.sampled(slot, due)
+			if !ok {
+				continue
+			}
+			tape, follows := kept.Next(k), follows[followed{slot, x.kind}]
+			if before, ok := tape.At(floor(seen, e.cfg.Grid).Add(-step)); ok && before == v && !follows && x.kind == stepSignal {
+				continue // as most of them are: it is within the range it was in
+			}
+			e.signalStep(gauge{slot, x.precursorReading}, seen, v, g, follows)
 		}
 	}
+}
+
+// sampled returns the value and the time of a slot's last sample; false where it was taken
+// at a time or before, has no value, or another slot is judged for the same series.
+func (e *signals) sampled(slot int, before telemetry.Time) (float64, telemetry.Time, bool) {
+	seen, ok := e.window.Last(slot)
+	if !ok || seen <= before || !e.window.Judged(slot) {
+		return 0, 0, false
+	}
+	v, _ := e.window.Value(slot)
+	return float64(v), seen, v == v
 }
 
 // signalStep takes a fresh sample of a gauge; follows is set where there is a signal
@@ -201,12 +224,17 @@ func (e *signals) follows(s *signal, x gauge, seen telemetry.Time, v float64) bo
 // past gives the samples of a slot before the one seen last, the newest first, until
 // more returns false.
 func (e *signals) past(slot int, seen telemetry.Time, more func(telemetry.Time, float64) bool) {
-	step, kept := max(e.cfg.Grid, e.window.Cadence(slot)), e.window.Tape(slot)
+	step, kept := e.pastStep(slot), e.window.Tape(slot)
 	for g := floor(seen, e.cfg.Grid).Add(-step); g > seen.Add(-(history-2)*e.cfg.Grid); g = g.Add(-step) {
 		if x, ok := kept.At(g); ok && !more(g, x) {
 			return
 		}
 	}
+}
+
+// pastStep is the time between the samples of a slot that past gives.
+func (e *signals) pastStep(slot int) telemetry.Duration {
+	return max(e.cfg.Grid, e.window.Cadence(slot))
 }
 
 // stepped reports whether a value is outside the range of the samples before it by

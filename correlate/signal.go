@@ -80,7 +80,7 @@ type heeded struct {
 	metrics    []telemetry.MetricName // in order
 	events     []string
 	slots      []int                      // of the window, whose metric is a state among metrics
-	gauges     []gauge                    // of the window, that a precursor reads
+	gauges     []gauges                   // of the window, that a precursor reads
 	precursors []precursorReading         // what precursors read
 	links      []int                      // of the window, states and counters of links
 	falls      bool                       // links are looked at
@@ -147,11 +147,23 @@ func (e *signals) heed() *heeded {
 		}
 		for _, f := range h.precursors {
 			if f.metric == m.Name {
-				h.gauges = append(h.gauges, gauge{h.scanned, f})
+				h.gauge(h.scanned, f, e.window.InRow(h.scanned))
 			}
 		}
 	}
 	return h
+}
+
+// gauge adds a slot to the gauges that a precursor reads; inRow is set where it is of
+// the same metric and source as the slot before.
+func (h *heeded) gauge(slot int, of precursorReading, inRow bool) {
+	for i := len(h.gauges) - 1; inRow && i >= max(0, len(h.gauges)-len(h.precursors)); i-- {
+		if x := &h.gauges[i]; x.first+x.n == slot && x.precursorReading == of {
+			x.n++
+			return
+		}
+	}
+	h.gauges = append(h.gauges, gauges{slot, 1, of})
 }
 
 func (h *heeded) metric(m telemetry.MetricName) bool {

@@ -76,6 +76,13 @@ func (w *Window) Series(slot int) telemetry.Series {
 	return b.series(int32(slot) - b.base)
 }
 
+// InRow reports whether a slot is of the same metric and source as the one before it, in
+// one run.
+func (w *Window) InRow(slot int) bool {
+	_, r, i := w.locate(slot)
+	return i > r.off
+}
+
 // Metric returns the catalogue's entry for a slot's metric, nil if there is none.
 func (w *Window) Metric(slot int) *telemetry.Metric {
 	_, r, _ := w.locate(slot)
@@ -174,6 +181,13 @@ func (w *Window) Tape(slot int) Tape {
 		t.back = int64(b.source.staleAfter(r.column, t.grid) / t.grid)
 	}
 	return t
+}
+
+// Next returns what is kept of the slot that is k further on, of the same metric and source.
+func (t *Tape) Next(k int) Tape {
+	next := *t
+	next.series += int32(k)
+	return next
 }
 
 // At is the Window's At of the slot.
