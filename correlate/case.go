@@ -66,6 +66,7 @@ type incidentCase struct {
 	account    attribute.Account // what it has cost, until it is resolved
 	remainder  attribute.Account // what neither its root nor a second one explains
 	first      explain.First     // who failed or fell behind first, zero until that is known
+	counted    fabric.Counted    // what ends of links counted since it began
 	judged     telemetry.Time
 	// looked is when its cause was last searched for; judged is when that was done
 	// or its cost was updated. alike is set where the last two searches agreed.
@@ -271,6 +272,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	if slices.Contains(onPath, true) {
 		before := c.before.On(m)
 		now := m.ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Before: before}, fabric.Span{From: from, To: to}, e.cfg.ForEach)
+		c.counted.Fill(now)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes),
 			Events: e.memory.ofLinks(from.Add(-linkBefore), to.Add(e.cfg.Grid))}
 	}
@@ -528,6 +530,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 	c.account.Snapshot(k)
 	c.remainder.Snapshot(k)
 	codeFirst(k, &c.first)
+	c.counted.Snapshot(k)
 	c.pinned.snapshot(k)
 	two := c.concurrent != nil
 	k.Bool(&two)

@@ -246,6 +246,9 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	} else {
 		ev := e.examiner.gather(c, j, j.Degradation, g)
 		answers := e.study(ev, g)
+		if ev.Fabric != nil {
+			c.counted.Keep(ev.Fabric.Now)
+		}
 		if e.elsewhere(c, ev.Answers, g.Sub(j.Degradation.Opened)) {
 			e.depart(c, g)
 			next = c.incident
