@@ -33,8 +33,14 @@ func Candidates(e *Evidence) []Candidate {
 		out = append(out, f.neighbours()...)
 		fabricDose = f.topExplained
 	}
+	own := itself(e, fabricDose)
+	if uniform, reported := own[ComputeUniform]; reported {
+		for i := range out {
+			out[i].Values[ComputeUniform] = uniform // nothing is left to wait for
+		}
+	}
 	out = append(out, hosts(e, fabricDose, named)...)
-	out = append(out, Candidate{Entity: e.Job, Values: itself(e, fabricDose)})
+	out = append(out, Candidate{Entity: e.Job, Values: own})
 	out = suspected(e, out, named, f)
 	if f != nil {
 		f.doubts(out)
