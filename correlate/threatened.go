@@ -48,7 +48,7 @@ func (e *risks) threatened(x *explain.Trouble) {
 				continue
 			}
 			seen[n.Entity] = true
-			if n.Entity.Kind == telemetry.Node {
+			if n.Entity.Kind == telemetry.Node || n.Entity.Kind == telemetry.GPU {
 				at(n.Entity)
 				continue
 			}

@@ -207,15 +207,19 @@ func (s *Survey) climb(i int32) {
 		for _, g := range s.graph.Groups(e) {
 			s.affects(s.meet(g, s.used[i]), i)
 		}
+		if e.Kind != telemetry.Port && e.Kind != telemetry.NVLink && e.Kind != telemetry.Optic {
+			s.supplied(i)
+		}
 		return
 	case telemetry.Job, telemetry.Rank:
 		return
 	case telemetry.CDU, telemetry.Loop, telemetry.UPS, telemetry.Switch, telemetry.Rack, telemetry.Shelf:
 		s.contain(i, func(telemetry.Entity) bool { return s.used[i] }, telemetry.Pump, telemetry.Valve, telemetry.Battery, telemetry.Fan, telemetry.PSU)
 	}
+	s.supplied(i)
 	for _, n := range s.graph.Neighbours(e) {
 		switch n.Relation {
-		case telemetry.Contains, telemetry.Feeds, telemetry.Cools:
+		case telemetry.Contains:
 			if !n.Out {
 				s.affects(s.meet(n.Entity, s.used[i]), i)
 			}
@@ -223,6 +227,16 @@ func (s *Survey) climb(i int32) {
 			if n.Out {
 				s.affects(s.meet(n.Entity, s.used[i]), i)
 			}
+		}
+	}
+}
+
+// supplied adds what feeds and what cools an entity: a loop may be stated to cool a rack,
+// a host or each of its GPUs.
+func (s *Survey) supplied(i int32) {
+	for _, n := range s.graph.Neighbours(s.all[i]) {
+		if !n.Out && (n.Relation == telemetry.Feeds || n.Relation == telemetry.Cools) {
+			s.affects(s.meet(n.Entity, s.used[i]), i)
 		}
 	}
 }
