@@ -133,6 +133,15 @@ func TestALeakIsACriticalRiskWhileItLasts(t *testing.T) {
 	}
 }
 
+// TestALoopOfGPUsThreatensTheirJob: at a site that states of each GPU which loop cools it.
+func TestALoopOfGPUsThreatensTheirJob(t *testing.T) {
+	_, hosts := play(t, leaking)
+	_, gpus := play(t, strings.Replace(leaking, "loop:r0/a cools node:h{0..1}", "loop:r0/a cools gpu:h{0..1}/{0..3}", 1))
+	if len(hosts) == 0 || len(gpus) != len(hosts) || gpus[0].Title != hosts[0].Title {
+		t.Errorf("%d incidents, %d where GPUs are stated: %q, want %q", len(hosts), len(gpus), gpus[0].Title, hosts[0].Title)
+	}
+}
+
 // TestAnOnsetIsAsWideAsItsClockIsOff: what is received three seconds after its own
 // time may have begun that much later, and what is received before it that much
 // earlier.
