@@ -31,7 +31,7 @@ func TestWhatAnEndCountedIsKeptWhereItCannotBeRead(t *testing.T) {
 		t.Errorf("damaged: %v, %v at the maximum; want the 8 a second before", v, ok)
 	}
 	if _, ok := stuck.Rate(i, fabric.Uncorrectable); ok {
-		t.Error("codewords that nobody counted")
+		t.Error("codewords that were not counted")
 	}
 
 	w.report(port, "port_rx_crc_errors_total", half+1, grids, 0)
