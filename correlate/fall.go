@@ -108,11 +108,12 @@ func (e *signals) linkEvent(ev *telemetry.Event) {
 func (e *signals) linkStates(g telemetry.Time) {
 	for _, slot := range e.heed().links {
 		v, seen, ok := e.sampled(slot, g.Add(-e.freshFor(slot)))
-		switch state := e.window.Metric(slot).Name == metricUp; {
-		case !ok, state && v != 0 && len(e.fallen) == 0, !state && v <= 0:
-		case state:
+		isState := e.window.Metric(slot).Name == metricUp
+		switch {
+		case !ok:
+		case isState && (v == 0 || len(e.fallen) > 0):
 			e.linkState(e.window.Series(slot).Entity, slot, seen, v != 0)
-		default:
+		case !isState && v > 0:
 			e.linkCount(e.window.Series(slot).Entity, seen)
 		}
 	}

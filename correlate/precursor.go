@@ -116,11 +116,11 @@ func (e *signals) signalSteps(g telemetry.Time) {
 			if !ok {
 				continue
 			}
-			tape, follows := kept.Next(k), follows[followed{slot, x.kind}]
-			if before, ok := tape.At(floor(seen, e.cfg.Grid).Add(-step)); ok && before == v && !follows && x.kind == stepSignal {
+			tape, already := kept.Next(k), follows[followed{slot, x.kind}]
+			if before, ok := tape.At(floor(seen, e.cfg.Grid).Add(-step)); ok && before == v && !already && x.kind == stepSignal {
 				continue // as most of them are: it is within the range it was in
 			}
-			e.signalStep(gauge{slot, x.precursorReading}, seen, v, g, follows)
+			e.signalStep(gauge{slot, x.precursorReading}, seen, v, g, already)
 		}
 	}
 }

@@ -198,45 +198,42 @@ func (s *Survey) end(e telemetry.Entity) {
 
 // climb adds everything directly over an entity.
 func (s *Survey) climb(i int32) {
-	e := s.all[i]
+	e, isPart := s.all[i], false
 	switch e.Kind {
-	case telemetry.GPU, telemetry.NIC, telemetry.Port, telemetry.NVLink, telemetry.Optic, telemetry.NVSwitch, telemetry.Fan, telemetry.Pump, telemetry.Valve, telemetry.Battery:
-		if c, ok := s.graph.Container(e); ok {
-			s.affects(s.meet(c, s.used[i]), i)
-		}
-		for _, g := range s.graph.Groups(e) {
-			s.affects(s.meet(g, s.used[i]), i)
-		}
-		if e.Kind != telemetry.Port && e.Kind != telemetry.NVLink && e.Kind != telemetry.Optic {
-			s.supplied(i)
-		}
-		return
 	case telemetry.Job, telemetry.Rank:
 		return
+	case telemetry.Port, telemetry.NVLink, telemetry.Optic:
+		s.housed(i)
+		return // nothing else supplies them, and they are many
+	case telemetry.GPU, telemetry.NIC, telemetry.NVSwitch, telemetry.Fan, telemetry.Pump, telemetry.Valve, telemetry.Battery:
+		s.housed(i)
+		isPart = true
 	case telemetry.CDU, telemetry.Loop, telemetry.UPS, telemetry.Switch, telemetry.Rack, telemetry.Shelf:
 		s.contain(i, func(telemetry.Entity) bool { return s.used[i] }, telemetry.Pump, telemetry.Valve, telemetry.Battery, telemetry.Fan, telemetry.PSU)
 	}
-	s.supplied(i)
 	for _, n := range s.graph.Neighbours(e) {
+		over := false
 		switch n.Relation {
+		case telemetry.Feeds, telemetry.Cools: // a loop may be stated to cool a rack, a host or each of its GPUs
+			over = !n.Out
 		case telemetry.Contains:
-			if !n.Out {
-				s.affects(s.meet(n.Entity, s.used[i]), i)
-			}
+			over = !n.Out && !isPart
 		case telemetry.Member: // of a group, which is over it
-			if n.Out {
-				s.affects(s.meet(n.Entity, s.used[i]), i)
-			}
+			over = n.Out && !isPart
+		}
+		if over {
+			s.affects(s.meet(n.Entity, s.used[i]), i)
 		}
 	}
 }
 
-// supplied adds what feeds and what cools an entity: a loop may be stated to cool a rack,
-// a host or each of its GPUs.
-func (s *Survey) supplied(i int32) {
-	for _, n := range s.graph.Neighbours(s.all[i]) {
-		if !n.Out && (n.Relation == telemetry.Feeds || n.Relation == telemetry.Cools) {
-			s.affects(s.meet(n.Entity, s.used[i]), i)
-		}
+// housed adds what contains a part, as stated or as its name implies, and its groups.
+func (s *Survey) housed(i int32) {
+	e := s.all[i]
+	if c, ok := s.graph.Container(e); ok {
+		s.affects(s.meet(c, s.used[i]), i)
+	}
+	for _, g := range s.graph.Groups(e) {
+		s.affects(s.meet(g, s.used[i]), i)
 	}
 }
