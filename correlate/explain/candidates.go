@@ -34,14 +34,13 @@ func Candidates(e *Evidence) []Candidate {
 		fabricDose = f.topExplained
 	}
 	own := itself(e, fabricDose)
-	if uniform, reported := own[ComputeUniform]; reported {
-		for i := range out {
-			out[i].Values[ComputeUniform] = uniform // nothing is left to wait for
-		}
-	}
 	out = append(out, hosts(e, fabricDose, named)...)
 	out = append(out, Candidate{Entity: e.Job, Values: own})
+	computed, reported := own[ComputeUniform]
 	out = suspected(e, out, named, f)
+	for i := range out {
+		put(out[i].Values, Computed, computed, reported)
+	}
 	if f != nil {
 		f.doubts(out)
 	}

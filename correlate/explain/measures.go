@@ -43,6 +43,7 @@ const (
 	// Of the degraded job itself.
 	WorkExcess     Measure = "work_excess"
 	ComputeUniform Measure = "compute_uniform"
+	Computed       Measure = "computed"
 
 	// Of whatever contains, feeds or cools the job's GPUs and ranks, or what they
 	// belong to.
@@ -112,6 +113,7 @@ func jobMeasures() []MeasureDoc {
 		{FabricExplained, "1", "the largest value of explained of any end of a link on the job's paths"},
 		{WorkExcess, "1", "bytes sent per step beyond before, over the step's excess: the job does more work"},
 		{ComputeUniform, "1", "by how many seconds at least half of the hosts compute longer than before, over the step's excess: all ranks do; where no rank reports them by the activity of the median GPU, over that of a usual step"},
+		{Computed, "1", "compute_uniform of the degraded job as its ranks report it, the same for every candidate: 1 leaves nothing to wait for"},
 	}
 }
 
