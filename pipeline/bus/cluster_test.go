@@ -46,6 +46,31 @@ func cluster(t *testing.T) []*nats.Server {
 	return out
 }
 
+// A disk with room for the default log and nothing more: the log is smaller, and there is
+// room for the kept changes, which have a size of their own.
+func TestTheLogLeavesRoomForTheKeptChanges(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 30*time.Second)
+	s, err := nats.NewServer(&nats.Options{Host: "127.0.0.1", Port: nats.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true,
+		StoreDir: t.TempDir(), MaxPayload: 8 << 20, JetStreamMaxStore: bus.DefaultRetainBytes + 1<<20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("not ready")
+	}
+	b, err := bus.Connect(ctx, bus.Config{Site: "lab", Name: "test", Servers: []string{s.ClientURL()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.Create(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // Two of three servers carry on, and nothing is skipped or repeated. Their disks
 // have too little room for the default size of the log, so that it is smaller.
 func TestCluster(t *testing.T) {

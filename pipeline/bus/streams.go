@@ -22,7 +22,6 @@ func (b *Bus) Create(ctx context.Context) error {
 		name string
 		make func(context.Context) error
 	}{
-		{b.names.Log(), b.createLog},
 		{b.names.Incidents(), b.createRevisions(b.names.Incidents(), b.names.Revisions())},
 		{b.names.Alerts(), b.createRevisions(b.names.Alerts(), b.names.AlertRevisions())},
 		{b.names.Audit(), b.createTrail},
@@ -31,6 +30,7 @@ func (b *Bus) Create(ctx context.Context) error {
 		{b.names.Bucket(Notes), b.createBucket(Notes, RevisionsRetain)},
 		{b.names.Bucket(Silences), b.createBucket(Silences, 0)}, // what recurs has no age
 		{b.names.Bucket(Replicas), b.createBucket(Replicas, replicasRetain)},
+		{b.names.Log(), b.createLog}, // the last: it is made smaller to fit, and would leave no room to what has a size
 	}
 	for _, s := range steps {
 		if err := b.persist(ctx, s.name, s.make); err != nil {
