@@ -108,7 +108,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0}
+	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0, single: h.Steps == 1}
 	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < corroboratedAt || now == j.Entity {
 		return false // nothing is sure enough, or the job would corroborate itself
@@ -121,6 +121,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 type corroboration struct {
 	belowThreshold bool // no step is slow for certain by itself
 	inProgress     bool // no slow one has ended: it is the one in progress that is late
+	single         bool // one has
 }
 
 // admits reports whether an answer's evidence corroborates the steps as they are: a
@@ -128,13 +129,17 @@ type corroboration struct {
 // build-up, which some link has at any time, and most evidence counts only where a
 // slow step has ended. A step in progress is corroborated by what is broken whatever
 // the job does, and by a queue build-up at an end of a link that was not there before:
-// not by what coincides by chance while the job does something else.
+// not by what coincides by chance while the job does something else. What software
+// did in a single step is that step once more: a pause of one host, or a storage that
+// took a moment longer, is over with it.
 func (b corroboration) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {
 	case s == nil || !s.Corroborates || s.Expect == explain.ExpectBenign:
 		return false
 	case b.belowThreshold && s.Domain == telemetry.Network && !s.CorroboratesAtOnce:
+		return false
+	case b.single && s.Domain == telemetry.Software && !s.CorroboratesAtOnce:
 		return false
 	}
 	return !b.inProgress || s.CorroboratesAtOnce || a.Values[explain.ExplainedLowerBound] >= outweighs
@@ -255,6 +260,9 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 			next.Updated = g
 		}
 		answers = e.withoutConcurrent(c, ev, answers)
+		if r := e.risks.openRisk(answers[0].Entity, answers[0].Name()); r != nil {
+			c.naming.knows(placeOf(&answers[0]), r.since)
+		}
 		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
 			e.updateCost(c, &next, ev)
 		} else {

@@ -52,6 +52,14 @@ func placeOf(a *explain.Answer) place { return place{a.Entity, a.Name()} }
 // named reports whether a root is named.
 func (n *naming) named() bool { return n.root != place{} }
 
+// knows notes since when a place is reported as a risk: it need not lead anew because a
+// job is degraded by now.
+func (n *naming) knows(p place, since telemetry.Time) {
+	if !n.named() && n.rival == (place{}) {
+		n.rival, n.lead = p, since
+	}
+}
+
 // choose orders the answers of a look at grid g so that the first is the root to
 // publish, and reports false where the named root is no longer among them and none
 // has taken its place. The likeliest is not named while something is awaited.

@@ -50,6 +50,23 @@ func TestNamingChooses(t *testing.T) {
 	}
 }
 
+func TestWhatARiskNamedIsNamedAtTheFirstLook(t *testing.T) {
+	for lead, want := range map[string]string{"a": "a", "b": ""} {
+		var n naming
+		n.knows(placeOf(&look("a", 0.6)[0]), 1)
+		n.choose(look(lead, 0.6), false, 1+telemetry.Time(publishAfter))
+		if got := n.root.entity.Name; got != want {
+			t.Errorf("a risk at a for five seconds, then %s is the likeliest: %q, want %q", lead, got, want)
+		}
+	}
+	var n naming
+	n.choose(look("b", 0.95), false, 1)
+	n.knows(placeOf(&look("a", 0.6)[0]), 1)
+	if n.choose(look("a", 0.6, "b", 0.3), false, 1+telemetry.Time(publishAfter)); n.root.entity.Name != "b" {
+		t.Errorf("a risk took the place of a root that was named: %+v", n.root)
+	}
+}
+
 func TestNamingPublishesTheLikeliestAfterHalfAMinute(t *testing.T) {
 	var n naming
 	n.choose(look("a", 0.3), false, 0+1)
