@@ -451,7 +451,7 @@ func (f *fabricMeasures) ailing() []int {
 		}
 		damage, _ := f.linkDamage(i)
 		leak, _ := f.linkLeak(i)
-		worse[i] = max(worse[i], damage/leastDamage, leak/leastLeak, d/leastDamage, f.certainlyAvoided(i)/leastShed)
+		worse[i] = max(worse[i], damage/leastDamage, leak/leastLeak, d/leastDamage)
 		if ok && (state.down || state.up < 0.999) {
 			worse[i] += 1e6
 		}

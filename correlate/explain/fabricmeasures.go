@@ -159,7 +159,6 @@ func (f *fabricMeasures) end(i int) Values {
 	if f.m.Between(i) {
 		v[HotAlone] = f.hotAlone(i)
 		f.brought(v, i)
-		f.avoided(v, i)
 	}
 	v[LoadRatio.Err()], v[Grown.Err()] = f.loadRatioErr(i, max(f.work, f.steady)), f.loadErr(i)
 	v[OneWay.Err()] = f.oneWayErr

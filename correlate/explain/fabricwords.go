@@ -14,7 +14,6 @@ const (
 	CameBack       Measure = "came_back"
 	SiblingsLoad   Measure = "siblings_load"
 	ParallelRise   Measure = "parallel_rise"
-	Shed           Measure = "shed"
 	SiblingsDown   Measure = "siblings_down"
 	GroupExplained Measure = "group_explained"
 	OwnerDown      Measure = "owner_down"
@@ -82,7 +81,6 @@ func lossMeasures() []MeasureDoc {
 		{CameBack, "times", "how often it came back"},
 		{OwnerDown, "1", "part of their other links that are down of the two machines it joins, the worse one"},
 		{ParallelRise, "1", "the part of its rise of load_ratio that the median of its parallel links shares: those of other access switches into the same switch, or that switch's other links. About 0 where flows meet by a hash, 1 where all are given more"},
-		{Shed, "1", "the part of what its link carried, both ways, that it lost and the median of the other links of its switch did not: with adaptive routing a switch sends less over a link whose queue does not drain. Of a link that faces no access switch, the lesser of what the switches at its ends show"},
 		{SiblingsLoad, "1", "load_ratio of its median sibling: the other uplinks of its access switch, or the other ways into the same one"},
 		{SiblingsDown, "1", "part of the time for which a sibling of it was down that had been up: then it carries more for that"},
 		{GroupExplained, "1", "the largest value of explained of its siblings and itself"},
