@@ -23,7 +23,8 @@
 //	prior: -3                         log-odds before any feature; ours are in weights.yaml
 //	corroborates: true                one certainly slow step opens an incident with it:
 //	                                  true where that must have ended (or traffic waits
-//	                                  as it did not before), at-once where not
+//	                                  as it did not before; of software two steps),
+//	                                  at-once where not
 //	precursor:                        features, while, load, sentence, until: what is a
 //	                                  risk before any job is degraded
 //	doc: …                            what it is

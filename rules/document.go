@@ -72,6 +72,8 @@ func needed(s *explain.Signature) string {
 	switch {
 	case s.CorroboratesAtOnce:
 		step = ""
+	case s.Domain == telemetry.Software:
+		return "Two slow steps in addition to it, or several that are a little slow, are enough to open an incident."
 	case slices.ContainsFunc(s.Features, func(c explain.Feature) bool { return c.Measure == explain.Explained }):
 		step = "that has ended (or goes on, where traffic waits there as it did not before) "
 	}

@@ -25,10 +25,10 @@ type Signature struct {
 	// switches of a loop do: they are one place.
 	Together bool
 	// Corroborates reports that its evidence is valid corroborating evidence as soon as
-	// it is seen: with one certainly slow step it may open an incident, and with
-	// several steps that are a little slow where it is not of the network. Evidence
-	// from a comparison of loads may not: over a few seconds a neighbour's burst
-	// looks like more load.
+	// it is seen: with one certainly slow step it may open an incident, with two where
+	// it is of the software, and with several steps that are a little slow where it is
+	// not of the network. Evidence from a comparison of loads may not: over a few
+	// seconds a neighbour's burst looks like more load.
 	Corroborates bool
 	// CorroboratesAtOnce reports that it may do so with a step in progress, too: what is
 	// broken is broken whatever the job does. Effects of the job's own traffic or
