@@ -108,7 +108,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0, single: h.Steps == 1}
+	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0, single: h.Steps == 1 && !j.SavedIn(h)}
 	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < corroboratedAt || now == j.Entity {
 		return false // nothing is sure enough, or the job would corroborate itself
@@ -121,7 +121,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 type corroboration struct {
 	belowThreshold bool // no step is slow for certain by itself
 	inProgress     bool // no slow one has ended: it is the one in progress that is late
-	single         bool // one has
+	single         bool // one has, and holds no checkpoint that has grown
 }
 
 // admits reports whether an answer's evidence corroborates the steps as they are: a

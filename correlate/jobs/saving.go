@@ -151,6 +151,12 @@ func (j *Job) savedSlowly(g telemetry.Time, u usual) *Degradation {
 	return h
 }
 
+// SavedIn reports whether the last slow step of a degradation holds a checkpoint that
+// took longer than usual: what made it slow went on for as long as that was written.
+func (j *Job) SavedIn(h *Degradation) bool {
+	return j.saving.End == h.LastSlow && j.grewBy(h.LastSlow, grownSome) > 0
+}
+
 // slowBySaving takes a step that ends at at and reports whether its checkpoint
 // begins a degradation.
 func (j *Job) slowBySaving(at telemetry.Time, x float64) bool {
