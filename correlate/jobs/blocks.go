@@ -25,8 +25,8 @@ const (
 // blocks are the means of blockSteps steps in a row, in seconds.
 type blocks struct {
 	past        past
-	sum         float64   // the cumulative sum against the usual block
-	accumulated []float64 // since the sum was last zero
+	odds        odds      // that they are longer than the usual block
+	accumulated []float64 // since the odds were last zero
 	total       float64   // of the block in progress
 	n           int
 	slow        bool // the pending ones are
@@ -46,10 +46,10 @@ func (b *blocks) add(x float64) bool {
 		b.past.add(m)
 		return false
 	}
-	b.sum = accumulate(b.sum, u, m)
+	b.odds = b.odds.with(u, m, false)
 	b.accumulated, b.fresh = append(b.accumulated, m), true
-	b.slow = b.sum >= alarm && mean(b.accumulated) >= float64((1+leastShift)*u.mean)
-	if b.sum == 0 || !b.slow && len(b.accumulated) >= mostBlocks {
+	b.slow = b.odds.most() >= convinced && mean(b.accumulated) >= float64((1+leastShift)*u.mean)
+	if b.odds.most() == 0 || !b.slow && len(b.accumulated) >= mostBlocks {
 		b.release()
 	}
 	return b.slow
@@ -65,7 +65,7 @@ func (b *blocks) release() {
 
 // restart forgets the pending blocks, and the one in progress.
 func (b *blocks) restart() {
-	b.sum, b.accumulated, b.total, b.n, b.slow, b.fresh = 0, b.accumulated[:0], 0, 0, false, false
+	b.odds, b.accumulated, b.total, b.n, b.slow, b.fresh = odds{}, b.accumulated[:0], 0, 0, false, false
 }
 
 func (b *blocks) clear() {
@@ -83,7 +83,7 @@ func (b *blocks) scale(by float64) {
 
 func (b *blocks) snapshot(c *snapshot.Codec) {
 	b.past.snapshot(c)
-	c.F64(&b.sum)
+	b.odds.snapshot(c)
 	c.F64s(&b.accumulated)
 	c.F64(&b.total)
 	c.Int(&b.n)
@@ -132,7 +132,7 @@ const (
 	leastCalm      = 2
 	// nearBlocks that are longer than usual call for corroborating evidence, from a
 	// cumulative sum of nearAlarm on.
-	nearBlocks, nearAlarm = 2, alarm / 8
+	nearBlocks, nearAlarm = 2, convinced / 8
 )
 
 // nearlyInBlocks returns the degradation that shows in blocks, though not for certain,
@@ -141,7 +141,7 @@ func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Degradation {
 	b := &j.blocks
 	fresh := b.fresh
 	b.fresh = false
-	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.sum < nearAlarm || mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
+	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.odds.most() < nearAlarm || mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
 		return nil
 	}
 	return j.blocksDegraded(g, u)

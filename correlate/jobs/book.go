@@ -107,7 +107,7 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	u := j.past.usual()
 	j.Degradation = &Degradation{State: state, reported: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
 		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At, Redone: redone}
-	j.evidence, j.sum, j.suspects = 0, 0, j.suspects[:0]
+	j.odds, j.suspects = odds{}, j.suspects[:0]
 	return []Changed{{j, Began}}
 }
 

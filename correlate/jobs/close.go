@@ -4,6 +4,8 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// Why counts.
+
 // close judges the job at the end of grid g.
 func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.service != nil {
@@ -123,20 +125,23 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	longest := j.longest(u)
 	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
 	noStep := j.noStepFor(g)
-	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && j.evidence < threshold && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
+	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length decides
 	}
 	stalled := overdue && noStep >= quiet
-	evidence := j.evidence
+	now := j.odds
 	// What it may hold by the job's patterns is no part of its own length.
-	evidence = max(evidence, weigh(evidence, u, age-j.patternExcess()))
-	enough := evidence >= threshold || j.shifted(u) || stalled
+	if x := age - j.patternExcess(); x > u.median {
+		now = now.with(u, x, true)
+	}
+	evidence := max(j.odds.most(), now.most())
+	enough := evidence >= convinced && j.longer(u, age) >= leastShift || j.shifted(u) || stalled
 	if !enough && (s.Corroborates == nil || !j.nearly(u, evidence, age)) {
 		return None
 	}
-	if j.evidence < threshold && !j.shifted(u) && hung == 0 && j.works(g, s) {
+	if !j.shifted(u) && hung == 0 && j.works(g, s) {
 		// Only the reports are missing: what has ended must be enough.
-		if enough = false; s.Corroborates == nil || !j.nearly(u, j.evidence, 0) {
+		if enough = false; s.Corroborates == nil || !j.nearly(u, j.odds.most(), 0) {
 			return None
 		}
 	}
@@ -149,7 +154,6 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	if !h.costs() {
 		j.release(u)
-		j.evidence = 0
 		return None
 	}
 	j.divide(h)
@@ -159,7 +163,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 
 // begin makes h the degradation of the job, which all evidence so far was of.
 func (j *Job) begin(h *Degradation) Change {
-	j.Degradation, j.suspects, j.evidence, j.sum = h, j.suspects[:0], 0, 0
+	j.Degradation, j.suspects, j.odds = h, j.suspects[:0], odds{}
 	return Began
 }
 
@@ -201,17 +205,17 @@ func (j *Job) suspected(g telemetry.Time, u usual) *Degradation {
 // degradation returns the degradation as it would begin at grid g.
 func (j *Job) degradation(g telemetry.Time, u usual, age float64, stalled bool) *Degradation {
 	h := j.suspected(g, u)
-	suspects := j.suspects
+	suspects := j.slower(u)
 	first := u.median + float64(drift*u.spread)
 	if j.blocks.slow {
 		return j.blocksDegraded(g, u)
-	} else if j.evidence < threshold && j.shifted(u) {
-		first, h.line = u.median+u.sigma, u.median/2+j.level()/2
+	} else if level := level(suspects); level <= first && j.shifted(u) {
+		first, h.line = u.median+u.sigma, u.median/2+level/2
 	}
 	for len(suspects) > 0 && suspects[0].length <= first {
 		suspects = suspects[1:] // it was only noise
 	}
-	if n := len(suspects); n > 1 && h.line == 0 && j.evidence < certainlySlow && suspects[n-1].length <= first && suspects[n-2].length <= first {
+	if n := len(suspects); n > 1 && h.line == 0 && j.odds.most() < certainlySlow && suspects[n-1].length <= first && suspects[n-2].length <= first {
 		suspects = nil // what is overdue now began after them
 	}
 	if len(suspects) > 0 {

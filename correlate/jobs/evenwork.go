@@ -138,7 +138,7 @@ func (j *Job) learnWork(tokens, x float64) float64 {
 		u := j.past.usual()
 		j.past.drop(func(x float64) bool { return isLong(u, x) })
 		j.blocks.clear()
-		j.suspects, j.evidence, j.sum = j.suspects[:0], 0, 0
+		j.suspects, j.odds = j.suspects[:0], odds{}
 	}
 	return w.even(tokens, x)
 }

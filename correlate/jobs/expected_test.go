@@ -162,9 +162,9 @@ func TestLongCheckpointsOfAQuickJob(t *testing.T) {
 func TestACheckpointBetweenStepsExcusesNone(t *testing.T) {
 	after := func(slow float64, between bool) *life {
 		p := newLife(t)
-		p.tens(9, 4)
+		p.tens(30, 4)
 		p.writes(12)
-		p.tens(9, 4)
+		p.tens(30, 4)
 		p.tens(1, slow)
 		p.writes(12)
 		if !between {

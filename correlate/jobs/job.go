@@ -5,28 +5,11 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// The evidence against a usual step, in spreads of the job's own past.
-//
-// A step e spreads above the median adds e less drift, at most gain, to the job's
-// evidence; a usual one takes at most decay away, so that alternating quick and
-// slow steps add up. The degradation begins at threshold: two steps that are
-// certainly slow, or several that are a little. These are ratios: they hold for a
-// step of a second and of a minute alike.
 const (
-	drift     = 2.0
-	gain      = 2.0
-	decay     = 0.7
-	threshold = 3.9 // two full gains, less rounding
-	// certainlySlow is one full gain: a step that is certainly slow.
-	certainlySlow = 1.9
-	// A step z deviations above the median adds z less slack, of at most clip, to
-	// the job's sum; it is slow when the sum passes alarm and the steps are longer
-	// by leastShift in the median: the cumulative sum of Page (1954), tuned to find
-	// a shift of two deviations in eight steps. On normal data with a known past it
-	// alarms once in 10⁷ steps.
-	slack      = 1.0
-	clip       = 4.0
-	alarm      = 8.0
+	// drift is by how many spreads of the job's own past a step must be longer not to
+	// be a usual one.
+	drift = 2.0
+	// leastShift is by how much slow steps must be longer in the mean.
 	leastShift = 0.035
 	// leastSign is by how much they must be longer where there is corroborating
 	// evidence.
@@ -113,8 +96,7 @@ type Job struct {
 	announced          announcements
 	saves              saver
 	waited             waiting
-	evidence           float64
-	sum                float64        // the cumulative sum against the usual step
+	odds               odds
 	saving             Step           // the last checkpoint whose length was reported, then the report it was in and the part of each of its steps
 	savedAt            telemetry.Time // when a checkpoint was last reported, until a step has ended since
 	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was reported
@@ -283,9 +265,9 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, true)
 		return // it is no evidence either way
 	}
-	j.evidence, j.sum = weigh(j.evidence, u, x), accumulate(j.sum, u, x)
-	if j.evidence == 0 && j.sum == 0 || j.young(at) && !slow(u, x) {
-		j.evidence, j.sum = 0, 0
+	j.odds = j.odds.with(u, x, false)
+	if j.odds.most() < negligible || j.young(at) && !slow(u, x) {
+		j.odds = odds{}
 		j.past.wide.sample(x)
 		j.release(u)
 		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, isLong(u, x))
@@ -295,7 +277,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	j.suspects = append(j.suspects, pending{at, x, n, j.Steps})
 	j.single(u)
 	j.block(u, x)
-	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.sum >= alarm && !j.shifted(u) {
+	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.odds.most() >= convinced && j.longer(u, 0) < leastShift {
 		j.release(u)
 	}
 }
@@ -383,7 +365,6 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.String(&j.phase)
 	c.Time(&j.phaseFrom)
 	c.Time(&j.phaseTo)
-	c.F64(&j.sum)
 	j.gaps.snapshot(c)
 	j.mfu.snapshot(c)
 	j.saves.snapshot(c)
@@ -392,7 +373,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 		j.announced.took[k].snapshot(c)
 	}
 	c.Bool(&j.announced.phase)
-	c.F64(&j.evidence)
+	j.odds.snapshot(c)
 	c.Time(&j.savedAt)
 	c.F64(&j.wrote)
 	c.Time(&j.saving.End)

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
@@ -61,15 +60,14 @@ func (p *past) clear() {
 // usual is the summary of a job's past steps, in seconds.
 type usual struct {
 	median, mean, spread, longest float64
-	// scatter is the standard deviation that the body of the past implies, and sigma
-	// the same, wider where a step resembles the one before it.
-	scatter, sigma float64
+	// sigma is the standard deviation that the body of the past implies, wider where a
+	// step resembles the one before it.
+	sigma float64
 	// core is the standard deviation of the middle half alone.
 	core float64
-	all  ordered // of which it is the summary
-	few  ordered // without long ones, where these are few and single
-	wide ordered // of a longer time; nil where little is known of that
 	n    int
+	// steps and variety estimate the density of its lengths, lately and for longer.
+	steps, variety kernels
 	// memory is by how much sums of steps vary more than those of unrelated ones.
 	memory float64
 }
@@ -116,16 +114,16 @@ func (p *past) summary() usual {
 	u.core = max(mad, float64(sigmaFloor*u.median))
 	above := sortedQuantile(s, 0.9) - u.median
 	few := s
-	if u.all = s; p.aloneLong(u) {
+	if p.aloneLong(u) {
 		few = s.withoutLong(u)
 	}
-	u.few = few
 	u.spread = max(sortedQuantile(few, 0.9)-u.median, (sortedQuantile(few, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
 	u.memory = p.memory(u.median, mad)
 	wider := unsure(u.n * max(1, p.each))
 	u.spread = float64(u.spread * wider)
-	u.scatter = float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * wider)
-	u.sigma = float64(u.scatter * u.memory)
+	scatter := float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * wider)
+	u.sigma = float64(scatter * u.memory)
+	u.steps = kernelsOf(s, float64(max(mad/u.median, sigmaFloor)*wider), u.memory)
 	return u
 }
 
@@ -136,10 +134,6 @@ const (
 	// mostLong is the part of a job's steps that may be long, such as those in which
 	// a checkpoint is written, for them to be apart from what is usual.
 	mostLong = 0.25
-	// leastGain is what a step adds that is as long as many are, and gainOf how the
-	// evidence of a step grows with how rare such steps are: that k come in a row by
-	// chance is the k-th power of their share.
-	leastGain, gainOf = 0.9, 0.7
 	// mostRow of them may come in a row.
 	mostRow = 2
 )
@@ -169,54 +163,6 @@ func (s ordered) withoutLong(u usual) ordered {
 		return s
 	}
 	return s[:n]
-}
-
-// gain is the most that a step of x seconds adds to the evidence, by the share of
-// the past that is as long: the null is the job's own.
-func (u usual) gain(x float64) float64 {
-	return min(gain, max(leastGain, float64(-gainOf*stats.Log(u.all.asLong(x)))))
-}
-
-// asLong is the share of lengths that are as long as x or longer, were there half a
-// one more.
-func (s ordered) asLong(x float64) float64 {
-	i, _ := slices.BinarySearch(s, x)
-	return (float64(len(s)-i) + 0.5) / float64(len(s)+1)
-}
-
-// deviations is by how many standard deviations a step of x seconds is longer than
-// usual: by how few of its steps were as long, which holds for a job with two modes in
-// turn, too, and by how much it is longer than all of them. In which order these came
-// changes what their ranks say, and not how far away it is: two levels, one after the
-// other, are no room for a third.
-func (u usual) deviations(x float64) float64 {
-	if u.n < leastRanked {
-		return (x - u.median) / u.sigma
-	}
-	share, longest := u.few.asLong(x), u.few.longest()
-	if len(u.wide) > 0 {
-		share, longest = max(share, u.wide.asLong(x)), max(longest, u.wide.longest())
-	}
-	return normalScore(share)/u.memory + max(0, x-longest)/u.scatter
-}
-
-// longest is the last of lengths.
-func (s ordered) longest() float64 { return s[len(s)-1] }
-
-// leastRanked steps of the past show how rare a length is.
-const leastRanked = 32
-
-// normalScore is the number of standard deviations that a normal deviate exceeds
-// with a probability of p, to 4.5e-4 (Abramowitz and Stegun, Handbook of Mathematical
-// Functions, 26.2.23).
-func normalScore(p float64) float64 {
-	if p > 0.5 {
-		return -normalScore(1 - p)
-	}
-	t := math.Sqrt(float64(-2 * stats.Log(p)))
-	over := 2.515517 + float64(t*(0.802853+float64(0.010328*t)))
-	under := 1 + float64(t*(1.432788+float64(t*(0.189269+float64(0.001308*t)))))
-	return t - over/under
 }
 
 // unsure is by how much more the spread of so many steps may be than it seems.

@@ -87,25 +87,6 @@ func TestUsualAgreesWithTheNaiveOne(t *testing.T) {
 	}
 }
 
-// A degradation whose root was not known has become usual, so that the job's past has
-// two levels. In which order they came says nothing about a step beyond both.
-func TestAStepBeyondAllIsAsFarInWhateverOrderTheyCame(t *testing.T) {
-	var levels, inTurn past
-	for i := range pastSteps {
-		step := func(i int) float64 { return 1.55 + float64(0.01*float64(i%3)) + float64(0.1*float64(i/(pastSteps/2))) }
-		levels.add(step(i))
-		inTurn.add(step(i/2 + i%2*pastSteps/2))
-	}
-	a, b := levels.usual(), inTurn.usual()
-	if a.memory < 2 || b.memory > 1.1 {
-		t.Fatalf("memory is %.2f of levels, %.2f of steps in turn", a.memory, b.memory)
-	}
-	further := func(u usual) float64 { return u.deviations(1.9) - u.deviations(1.8) }
-	if got, want := further(a), further(b); !close64(got, want) {
-		t.Errorf("1.9 s is %.1f deviations longer than 1.8 s after two levels, %.1f after steps that alternate", got, want)
-	}
-}
-
 func TestThePastIsTheLastSixtyFourSteps(t *testing.T) {
 	var p past
 	for x := range 100 {

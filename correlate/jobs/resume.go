@@ -56,7 +56,7 @@ func (j *Job) Resume(h Published) Resumed {
 	if tail >= wellAfter {
 		return Recovered
 	}
-	j.past, j.suspects, j.evidence = seeded, j.suspects[:0], 0
+	j.past, j.suspects, j.odds = seeded, j.suspects[:0], odds{}
 	j.Degradation = h.goesOn(j, u, recent, tail)
 	return StillDegraded
 }

@@ -46,11 +46,11 @@ const (
 	servedBad, servedGood = 3, 6
 	// servedMost bounds a latency over the expected one.
 	servedMost = 100
-	// A judgement z deviations longer, of at most servedClip, adds z less slack to the
+	// A judgement z deviations longer, of at most servedClip, adds z less servedSlack to the
 	// cumulative sum of its latency; the job is slow when that passes servedAlarm and
 	// they are longer by servedMore in the mean: more than the alarm of steps, as what is
 	// usual is known from servedNear moments only.
-	servedClip, servedAlarm = 3, 10
+	servedClip, servedAlarm, servedSlack = 3, 10, 1
 	// servedDoubts judgements that are longer, though not by enough, are the new usual.
 	servedDoubts = 64
 )
@@ -93,7 +93,7 @@ func (v verdict) sum(before float64) float64 {
 	if !(v.sigma > 0) || !(v.now >= 0) {
 		return before
 	}
-	return max(0, before+min((v.now-v.expected)/v.sigma, servedClip)-slack)
+	return max(0, before+min((v.now-v.expected)/v.sigma, servedClip)-servedSlack)
 }
 
 func (v verdict) ratio() float64 {

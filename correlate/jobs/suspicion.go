@@ -11,41 +11,57 @@ import (
 // single.
 const aloneAfter = 3
 
-// weigh returns the evidence after a step of x seconds.
-func weigh(evidence float64, u usual, x float64) float64 {
-	e := (x-u.median)/u.spread - drift
-	return max(0, evidence+min(max(e, -decay), u.gain(x)))
+// slower are the suspects since the last of which the odds of the likeliest class
+// were 0: those before are more likely to be usual.
+func (j *Job) slower(u usual) []pending {
+	var o odds
+	var from [len(o)]int
+	for i, p := range j.suspects {
+		o = o.with(u, p.length, false)
+		for k := range o {
+			if o[k] == 0 {
+				from[k] = i + 1
+			}
+		}
+	}
+	likeliest := 0
+	for k := range o {
+		if o[k] > o[likeliest] {
+			likeliest = k
+		}
+	}
+	return j.suspects[from[likeliest]:]
 }
 
-// accumulate returns the cumulative sum after a step of x seconds.
-func accumulate(sum float64, u usual, x float64) float64 {
-	most := slack + float64((clip-slack)*u.gain(x)/gain)
-	return max(0, sum+min(u.deviations(x), most)-slack)
+// longer is by which part of the usual step the suspects, and a step in progress that
+// is longer, take longer in the mean.
+func (j *Job) longer(u usual, age float64) float64 {
+	sum, n := 0.0, 0
+	for _, p := range j.slower(u) {
+		sum, n = sum+p.length, n+1
+	}
+	if age > u.median {
+		sum, n = sum+age, n+1
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum/float64(u.median*float64(n)) - 1
 }
 
-// shifted reports whether the suspects are slow together, though none may be alone.
+// shifted reports whether the steps that have ended are slow.
 func (j *Job) shifted(u usual) bool {
-	if j.blocks.slow {
-		return true
-	}
-	if j.sum < alarm {
-		return false
-	}
-	return j.level() >= float64((1+leastShift)*u.median)
+	return j.blocks.slow || j.odds.most() >= convinced && j.longer(u, 0) >= leastShift
 }
 
 // nearly reports whether only corroborating evidence is missing for the job to be
-// slow: one step is certainly slow, or several are together, certainly though by
-// little, or by enough though not yet certainly.
+// slow: one step is certainly slow, or several are likely to be together.
 func (j *Job) nearly(u usual, evidence, age float64) bool {
 	if evidence >= certainlySlow && j.certain(u, age) {
 		return true
 	}
-	if len(j.suspects) == 0 || j.sum < alarm/2 {
-		return false
-	}
-	longer := j.level()/u.median - 1
-	return longer >= leastShift || j.sum >= alarm && longer >= leastSign
+	longer := j.longer(u, age)
+	return evidence >= doubtful && longer >= leastShift || evidence >= convinced && longer >= leastSign
 }
 
 // Doubted returns from when on a job's steps may be longer than usual, half of the
@@ -54,9 +70,9 @@ func (j *Job) Doubted() (telemetry.Time, bool) {
 	switch {
 	case j.Degradation != nil:
 		return 0, false
-	case j.sum >= alarm/2 && len(j.suspects) > 0:
+	case j.odds.most() >= doubtful && len(j.suspects) > 0:
 		return j.suspects[0].within().Earliest, true
-	case j.blocks.sum >= alarm/2 && len(j.Recent) > 0:
+	case j.blocks.odds.most() >= doubtful && len(j.Recent) > 0:
 		n := min(len(j.blocks.accumulated)*blockSteps+j.blocks.n, len(j.Recent))
 		first := j.Recent[len(j.Recent)-n]
 		return pending{at: first.End, length: first.Seconds, n: j.each()}.within().Earliest, true
@@ -72,10 +88,10 @@ func (j *Job) BelowThreshold(h *Degradation, g telemetry.Time) bool {
 	return !h.inSpikes && !j.certain(u, j.age(g))
 }
 
-// level is the median of the suspects.
-func (j *Job) level() float64 {
+// level is the median length of some steps, NaN of none.
+func level(steps []pending) float64 {
 	var xs []float64
-	for _, p := range j.suspects {
+	for _, p := range steps {
 		xs = append(xs, p.length)
 	}
 	return stats.Median(xs)
@@ -85,6 +101,7 @@ func (j *Job) level() float64 {
 // the job's own idea of usual; those that come in turn are remembered apart.
 func (j *Job) release(u usual) {
 	for i, p := range j.suspects {
+		j.past.wide.sample(p.length)
 		alone := (i == 0 || !isLong(u, j.suspects[i-1].length)) && (i+1 == len(j.suspects) || !isLong(u, j.suspects[i+1].length))
 		single := alone && isLong(u, p.length)
 		if single {
@@ -92,7 +109,7 @@ func (j *Job) release(u usual) {
 		}
 		j.file(u, p, single)
 	}
-	j.suspects, j.sum = j.suspects[:0], 0
+	j.suspects, j.odds = j.suspects[:0], odds{}
 }
 
 // single removes from the suspects a long step that is single among usual ones:
@@ -108,7 +125,6 @@ func (j *Job) single(u usual) {
 		}
 	}
 	j.release(u)
-	j.evidence = 0
 }
 
 // file adds a step to the past, or to the periodic pattern of long ones.

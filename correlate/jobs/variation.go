@@ -63,14 +63,14 @@ func (v *variation) widen(u usual) usual {
 	if !ok {
 		return u
 	}
-	u.wide = v.sorted
 	above := ninetieth - u.median
 	highest, _ := v.quantile(0.95)
 	u.spread = max(u.spread, above, (highest-u.median)/1.5)
 	scatter := max(above/ninth, (highest-u.median)/twentieth)
-	u.scatter, u.sigma = max(u.scatter, scatter), max(u.sigma, scatter)
+	u.sigma = max(u.sigma, scatter)
 	middle, _ := v.quantile(0.5)
 	u.memory = max(u.memory, memoryOf(v.lengths, middle, u.sigma, memoryByChance))
+	u.variety = kernelsOf(v.sorted, u.core/u.median, 1)
 	return u
 }
 

@@ -56,7 +56,7 @@ func TestLongStepsThatStandAloneDoNotWidenTheSpread(t *testing.T) {
 	if a.spread > 1.5*b.spread {
 		t.Errorf("spread %v with checkpoints, %v without", a.spread, b.spread)
 	}
-	if x, y := a.gain(2), b.gain(2); x >= y || x < leastGain {
+	if x, y := (odds{}).with(a, 2.5, false), (odds{}).with(b, 2.5, false); x.most() > y.most()/2 {
 		t.Errorf("a long step adds %v, %v where none are", x, y)
 	}
 }
