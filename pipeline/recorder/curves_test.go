@@ -173,13 +173,13 @@ func mean(c Curve, from, to telemetry.Time) float64 {
 func TestSinceGivesEveryPointOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := record(t, "slownic-2")
-		p.until(152e9)
+		p.until(158e9)
 		r := p.recorder(Config{})
 		in := p.incident()
 		var since telemetry.Time
 		got := map[string][]string{}
 		rounds := 0
-		for at := telemetry.Time(152e9); p.next < len(p.records); at += 7e9 {
+		for at := telemetry.Time(158e9); p.next < len(p.records); at += 7e9 {
 			p.until(at)
 			<-time.After(time.Second)
 			now := p.incident()

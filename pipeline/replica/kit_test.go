@@ -74,7 +74,7 @@ func recorded(t *testing.T) *recording {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rec.want) < 4 {
+	if len(rec.want) < 3 {
 		t.Fatalf("the recording gives %d revisions", len(rec.want))
 	}
 	return rec
