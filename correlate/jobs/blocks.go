@@ -130,9 +130,9 @@ func calmBlocks(deviations float64) int {
 const (
 	calmDeviations = 5.5
 	leastCalm      = 2
-	// nearBlocks that are longer than usual call for corroborating evidence, from a
-	// cumulative sum of nearAlarm on.
-	nearBlocks, nearAlarm = 2, convinced / 8
+	// nearBlocks that are longer than usual call for corroborating evidence, from log
+	// odds of nearConvinced on.
+	nearBlocks, nearConvinced = 2, convinced / 8
 )
 
 // nearlyInBlocks returns the degradation that shows in blocks, though not for certain,
@@ -141,7 +141,7 @@ func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Degradation {
 	b := &j.blocks
 	fresh := b.fresh
 	b.fresh = false
-	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.odds.most() < nearAlarm || mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
+	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.odds.most() < nearConvinced || mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
 		return nil
 	}
 	return j.blocksDegraded(g, u)

@@ -4,8 +4,6 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
-// Why counts.
-
 // close judges the job at the end of grid g.
 func (j *Job) close(g telemetry.Time, s Senses) Change {
 	if j.service != nil {
@@ -124,8 +122,8 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	longest := j.longest(u)
 	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
-	noStep := j.noStepFor(g)
-	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !j.shifted(u) && s.Idle != nil && s.Idle(j, g) {
+	noStep, shifted := j.noStepFor(g), j.shifted(u)
+	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !shifted && s.Idle != nil && s.Idle(j, g) {
 		return None // when the step has ended, its length decides
 	}
 	stalled := overdue && noStep >= quiet
@@ -135,11 +133,11 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		now = now.with(u, x, true)
 	}
 	evidence := max(j.odds.most(), now.most())
-	enough := evidence >= convinced && j.longer(u, age) >= leastShift || j.shifted(u) || stalled
+	enough := evidence >= convinced && j.longer(u, age) >= leastShift || shifted || stalled
 	if !enough && (s.Corroborates == nil || !j.nearly(u, evidence, age)) {
 		return None
 	}
-	if !j.shifted(u) && hung == 0 && j.works(g, s) {
+	if !shifted && hung == 0 && j.works(g, s) {
 		// Only the reports are missing: what has ended must be enough.
 		if enough = false; s.Corroborates == nil || !j.nearly(u, j.odds.most(), 0) {
 			return None

@@ -267,7 +267,6 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	}
 	j.odds = j.odds.with(u, x, false)
 	if j.odds.most() < negligible || j.young(at) && !slow(u, x) {
-		j.odds = odds{}
 		j.past.wide.sample(x)
 		j.release(u)
 		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, isLong(u, x))

@@ -50,14 +50,18 @@ var longerBy = [...]float64{leastSign, leastShift, 0.07, 0.14, 0.28, 0.56, 1.1, 
 // of each class: the cumulative sum of Page (1954), of a likelihood ratio.
 type odds [len(longerBy) - 1]float64
 
-// most are the odds of the likeliest class.
-func (o *odds) most() float64 {
-	most := 0.0
-	for _, x := range o {
-		most = max(most, x)
+// likeliest is the class with the greatest odds, the first of several.
+func (o *odds) likeliest() (class int) {
+	for k := range o {
+		if o[k] > o[class] {
+			class = k
+		}
 	}
-	return most
+	return class
 }
+
+// most are the odds of the likeliest class.
+func (o *odds) most() float64 { return o[o.likeliest()] }
 
 // with returns the odds after a step of x seconds; or, where it is in progress, after
 // one of at least x seconds.

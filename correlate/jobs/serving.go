@@ -48,8 +48,8 @@ const (
 	servedMost = 100
 	// A judgement z deviations longer, of at most servedClip, adds z less servedSlack to the
 	// cumulative sum of its latency; the job is slow when that passes servedAlarm and
-	// they are longer by servedMore in the mean: more than the alarm of steps, as what is
-	// usual is known from servedNear moments only.
+	// they are longer by servedMore in the mean. What is usual is known from servedNear
+	// moments only.
 	servedClip, servedAlarm, servedSlack = 3, 10, 1
 	// servedDoubts judgements that are longer, though not by enough, are the new usual.
 	servedDoubts = 64

@@ -24,13 +24,7 @@ func (j *Job) slower(u usual) []pending {
 			}
 		}
 	}
-	likeliest := 0
-	for k := range o {
-		if o[k] > o[likeliest] {
-			likeliest = k
-		}
-	}
-	return j.suspects[from[likeliest]:]
+	return j.suspects[from[o.likeliest()]:]
 }
 
 // longer is by which part of the usual step the suspects, and a step in progress that
@@ -57,15 +51,17 @@ func (j *Job) shifted(u usual) bool {
 // nearly reports whether only corroborating evidence is missing for the job to be
 // slow: one step is certainly slow, or several are likely to be together.
 func (j *Job) nearly(u usual, evidence, age float64) bool {
-	if evidence >= certainlySlow && j.certain(u, age) {
+	switch {
+	case evidence >= certainlySlow && j.certain(u, age):
 		return true
+	case evidence >= convinced:
+		return j.longer(u, age) >= leastSign
 	}
-	longer := j.longer(u, age)
-	return evidence >= doubtful && longer >= leastShift || evidence >= convinced && longer >= leastSign
+	return evidence >= doubtful && j.longer(u, age) >= leastShift
 }
 
 // Doubted returns from when on a job's steps may be longer than usual, half of the
-// way to an alarm; false where they are not.
+// way to a degradation; false where they are not.
 func (j *Job) Doubted() (telemetry.Time, bool) {
 	switch {
 	case j.Degradation != nil:

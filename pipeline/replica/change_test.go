@@ -154,7 +154,7 @@ func TestALogThatForgotTheSnapshot(t *testing.T) {
 		w.feed(at, at+500)
 		r.read() // or the log forgets what it has not read
 	}
-	w.until("the incident is told of", func() bool { return len(w.stream()) == len(w.rec.want)-1 })
+	w.until("the incident is published", func() bool { return len(w.stream()) == len(w.rec.want)-1 })
 	r.stop()
 	before := len(w.stream())
 	infos, err := w.bus.Snapshots(t.Context())
@@ -394,7 +394,7 @@ func TestALogThatIsMadeAnewUnderARunningReplica(t *testing.T) {
 	r.publishes()
 	w.feed(0, hurt)
 	r.read()
-	w.until("the incident is told of", func() bool { return len(w.stream()) > 1 })
+	w.until("the incident is published", func() bool { return len(w.stream()) > 1 })
 	w.forgetLog()
 	w.feed(0, 300) // what sources repeat, and time far back
 	r.publishes()
