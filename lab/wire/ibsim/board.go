@@ -175,7 +175,7 @@ var shown = []struct {
 	field     string
 	words     uint64 // bytes of a unit
 	most      uint64
-	moves     bool // datagrams that pass are counted too
+	moves     bool // ibsim counts here what passes, or is lost, of its own datagrams
 }{
 	{"port_tx_bytes_total", "PortCountersExtended", "PortXmitData", 4, math.MaxUint64, true},
 	{"port_rx_bytes_total", "PortCountersExtended", "PortRcvData", 4, math.MaxUint64, true},
@@ -183,8 +183,8 @@ var shown = []struct {
 	{"port_rx_packets_total", "PortCountersExtended", "PortRcvPkts", 1, math.MaxUint64, true},
 	{"port_xmit_wait_ticks_total", "PortCounters", "PortXmitWait", 1, math.MaxUint32, false},
 	{"port_link_downs_total", "PortCounters", "LinkDownedCounter", 1, math.MaxUint8, false},
-	{"port_rx_errors_total", "PortCounters", "PortRcvErrors", 1, math.MaxUint16, false},
-	{"port_tx_discards_total", "PortCounters", "PortXmitDiscards", 1, math.MaxUint16, false},
+	{"port_rx_errors_total", "PortCounters", "PortRcvErrors", 1, math.MaxUint16, true},
+	{"port_tx_discards_total", "PortCounters", "PortXmitDiscards", 1, math.MaxUint16, true},
 }
 
 // counters lists what a subnet's ports show now, in the order of the cables.
@@ -197,7 +197,7 @@ func (s *Subnet) counters(b *board.Board) []Counter {
 				if !ok || r.Gap {
 					continue
 				}
-				out = append(out, Counter{At: e, Attribute: x.attribute, Field: x.field, Value: min(r.Uint()/x.words, x.most)})
+				out = append(out, Counter{At: e, Attribute: x.attribute, Field: x.field, Value: min(r.Uint()/x.words, x.most), moves: x.moves})
 			}
 		}
 	}

@@ -107,14 +107,15 @@ func (f *Fleet) Show(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// show sets what has changed; data counters are always set, since datagrams of
-// management are counted as well.
+// show sets what has changed, and always what ibsim changes too: datagrams of
+// management are counted as data where they pass, and as discards where they
+// are lost.
 func (r *running) show(ctx context.Context, b *board.Board) error {
 	var changed []Counter
 	for _, c := range r.counters(b) {
 		key := c
 		key.Value = 0
-		if last, ok := r.set[key]; !ok || last != c.Value || c.Attribute == "PortCountersExtended" {
+		if last, ok := r.set[key]; !ok || last != c.Value || c.moves {
 			changed = append(changed, c)
 			r.set[key] = c.Value
 		}

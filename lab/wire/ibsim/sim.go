@@ -149,6 +149,7 @@ type Counter struct {
 	At               End
 	Attribute, Field string
 	Value            uint64
+	moves            bool // ibsim changes it too
 }
 
 // Set sets counters.
