@@ -25,6 +25,7 @@ type risk struct {
 	restored bool
 	since    telemetry.Time
 	resolved telemetry.Time
+	waits    int // entities upstream that may be its root and were awaited when it was written
 }
 
 // risks are the open ones, by root and signature, and those that are over but may
@@ -215,15 +216,14 @@ func (e *risks) upstream(all []supported) []supported {
 	})
 }
 
-// awaits reports whether something upstream of a trouble, which may be where it began,
-// has not reported since, or has and is not certain yet: a UPS is read some seconds
-// after the distribution units that it feeds, and until then either may be the root.
-// What is overdue is not awaited, and nothing for longer than aloneAfter.
-func (e *risks) awaits(s *supported, g telemetry.Time) bool {
+// awaited lists what is upstream of a trouble, where it may have begun as well, and has
+// not reported since, or has and is not certain yet: a UPS is read some seconds after
+// the distribution units that it feeds, and until then either may be the root. What is
+// overdue is not awaited, and nothing for longer than aloneAfter.
+func (e *risks) awaited(s *supported, g telemetry.Time) (out []telemetry.Entity) {
 	if g.Sub(s.signal.since) >= aloneAfter {
-		return false
+		return nil
 	}
-	found := false
 	e.climb(s.Root, func(up telemetry.Entity) bool {
 		same := *s.signal
 		same.series.Entity = up
@@ -233,11 +233,23 @@ func (e *risks) awaits(s *supported, g telemetry.Time) bool {
 		}
 		last, known := e.window.Last(slot)
 		at, begun := e.signals.signals(&same)
-		found = begun && !e.signals.signalled[at].certain(e.cfg.Grid) ||
-			known && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.freshFor(slot))
-		return !found
+		if begun && !e.signals.signalled[at].certain(e.cfg.Grid) ||
+			known && last <= s.Onset.Latest && g < last.Add(e.window.Cadence(slot)+e.freshFor(slot)) {
+			out = append(out, up)
+		}
+		return true
 	})
-	return found
+	return out
+}
+
+// oneWaits finds out what a trouble awaits, and reports whether an open risk of the same
+// signature may have begun at one of these, too: one risk is enough until they report.
+func (e *risks) oneWaits(s *supported, g telemetry.Time) bool {
+	s.Awaited = e.awaited(s, g)
+	return slices.ContainsFunc(e.open, func(r *risk) bool {
+		return r.waits > 0 && r.incident.Root.Signature == s.Signature.Name &&
+			slices.ContainsFunc(s.Awaited, func(up telemetry.Entity) bool { return e.behind(r.incident.Root.Entity, []telemetry.Entity{up}) })
+	})
 }
 
 // maxUpstream bounds how many entities are looked at on the way up.
@@ -294,6 +306,9 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 	r := e.openRisk(s.Root, s.Signature.Name)
 	in := e.explained(s, known)
 	s.signal.explained = s.signal.explained || in != nil
+	if r != nil && r.waits > 0 {
+		s.Awaited = e.awaited(s, g)
+	}
 	switch {
 	case r != nil && in != nil:
 		id := in.ID
@@ -301,7 +316,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 		return
 	case r != nil:
 		r.seen, r.incident.Updated = g, g
-		if !r.restored && r.published.Revision > 0 && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
+		if !r.restored && r.published.Revision > 0 && r.waits == len(s.Awaited) && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
 			return // it was published, and nothing of it changes but its length
 		}
 		r.restored = false
@@ -312,7 +327,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 		return
 	case s.signal.kind == linkSignal && e.linkWaits(s, known, g):
 		return
-	case e.awaits(s, g):
+	case e.oneWaits(s, g):
 		return
 	case len(e.open) >= maxRisks:
 		e.refused++
@@ -320,6 +335,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 	default:
 		r = e.newRisk(s, g)
 	}
+	r.waits = len(s.Awaited)
 	e.threatened(&s.Trouble)
 	if s.Left == nil {
 		e.soon(s, s.Entities, g)
@@ -573,4 +589,5 @@ func codeRisk(c *snapshot.Codec, x **risk) {
 	c.Bool(&r.restored)
 	c.Time(&r.since)
 	c.Time(&r.resolved)
+	c.Int(&r.waits)
 }

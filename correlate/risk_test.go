@@ -176,7 +176,8 @@ func TestAnOnsetIsAsWideAsItsClockIsOff(t *testing.T) {
 }
 
 // TestOneLostFeedIsOneRisk: what it feeds goes dark with it, and is seen first. Until
-// the feed itself has reported, none of its parts is named as the root.
+// the feed itself has reported it may be the root as well as the first of its parts:
+// one risk is reported at once, half as sure, and goes on at the feed.
 func TestOneLostFeedIsOneRisk(t *testing.T) {
 	_, all := play(t, `
 -- site --
@@ -189,7 +190,10 @@ feed:a feeds feed:a/low{0..1}
 -- want --
 no incident
 `)
-	wantHistory(t, all, "open risk feed-loss feed:a warning")
+	wantHistory(t, all, "open risk feed-loss feed:a/low0 warning", "open risk feed-loss feed:a warning")
+	if all[0].ID != all[1].ID || all[0].Root.Confidence > 0.6*all[1].Root.Confidence {
+		t.Errorf("first %s at %.2f, then %s at %.2f", all[0].ID, all[0].Root.Confidence, all[1].ID, all[1].Root.Confidence)
+	}
 }
 
 // TestALeakThatWasThereBeforeIsOne: an engine that starts cold has no before.
@@ -329,8 +333,8 @@ func TestARiskIsInherited(t *testing.T) {
 	}
 }
 
-// TestARiskDoesNotWaitForARareReport: the feed is read every 100 s, and what it
-// feeds has been lost for half a minute.
+// TestARiskDoesNotWaitForARareReport: the feed is read every 100 s. What it feeds is
+// reported at once, and is named as the root after half a minute.
 func TestARiskDoesNotWaitForARareReport(t *testing.T) {
 	_, all := play(t, `
 -- site --
@@ -343,10 +347,14 @@ feed:a feeds feed:a/low
 -- want --
 no incident
 `)
-	wantHistory(t, all, "open risk feed-loss feed:a/low warning")
-	for _, in := range all {
-		if wait := in.Opened.Sub(in.Onset.Latest); wait < 25e9 || wait > 40e9 {
-			t.Errorf("opened %v after it was seen", wait)
-		}
+	wantHistory(t, all, "open risk feed-loss feed:a/low warning", "open risk feed-loss feed:a/low warning")
+	if wait := all[0].Opened.Sub(all[0].Onset.Latest); wait > 5e9 {
+		t.Errorf("opened %v after it was seen", wait)
+	}
+	if all[0].Root.Confidence > 0.6*all[1].Root.Confidence {
+		t.Errorf("confidence %.2f, then %.2f", all[0].Root.Confidence, all[1].Root.Confidence)
+	}
+	if wait := all[1].Updated.Sub(all[0].Updated); wait < 20e9 || wait > 40e9 {
+		t.Errorf("sure %v after it was opened", wait)
 	}
 }

@@ -22,6 +22,9 @@ type Trouble struct {
 	// they run on that do, in identity order.
 	Threatened []telemetry.Entity
 	Entities   []telemetry.Entity
+	// Awaited are upstream, in the order of the way there: it may have begun at each of
+	// them as well, and they have not reported since.
+	Awaited []telemetry.Entity
 	// Left is when the first entity behind the root is degraded; nil where
 	// that is not known.
 	Left *Left
@@ -102,16 +105,20 @@ func (s *Signature) WeighRisk(root telemetry.Kind, read func(*Feature) (float64,
 }
 
 // WriteRisk writes a trouble into an incident of kind risk. No job is degraded:
-// there is only a potential impact.
+// there is only a potential impact. What is awaited shares the confidence.
 func (t *Writer) WriteRisk(in *Incident, x *Trouble, confidence float64) {
 	ev := &Evidence{}
 	if len(x.Threatened) > 0 {
 		ev.Job = x.Threatened[0]
 	}
+	confidence = round(confidence/float64(1+len(x.Awaited)), 3)
 	best := &Answer{Entity: x.Root, Signature: x.Signature, Values: x.Values, Confidence: confidence}
 	in.Onset = x.Onset
-	in.Root = Root{Entity: x.Root, Signature: x.Signature.Name, Domain: x.Signature.Domain, Confidence: round(confidence, 3), Onset: x.Onset}
+	in.Root = Root{Entity: x.Root, Signature: x.Signature.Name, Domain: x.Signature.Domain, Confidence: confidence, Onset: x.Onset}
 	in.Alternatives, in.Contributors, in.RuledOut, in.BlindSpots = []Alternative{}, []Contributor{}, []RuledOut{}, missing(x.Missing)
+	for _, up := range x.Awaited {
+		in.Alternatives = append(in.Alternatives, Alternative{up, x.Signature.Name, confidence})
+	}
 	in.Impact = Impact{Jobs: []JobImpact{}, Entities: append([]telemetry.Entity{}, x.Entities...)}
 	in.Chain = []Link{t.seen(x)}
 	in.Claims, in.Related = append(t.riskClaims(x), t.leftClaims(x)...), []Related{}
