@@ -83,16 +83,7 @@ func TestWhatTheSiteShows(t *testing.T) {
 	if err := f.Show(ctx); err != nil {
 		t.Fatal(err)
 	}
-	var differences []string
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(differences)
-		}
-	})
-	l.until(ctx, "the site's values", func() bool {
-		differences = l.differences(b, cables)
-		return len(differences) == 0
-	})
+	l.agrees(ctx, b, cables)
 
 	// Faults of the site are reported by the subnet.
 	go func() { _ = site.Run(ctx) }()
@@ -119,6 +110,20 @@ func TestWhatTheSiteShows(t *testing.T) {
 			return slices.ContainsFunc(l.events, func(e telemetry.Event) bool { return e.Name == want && slices.Contains(struck[i], e.Entity) })
 		})
 	}
+}
+
+// agrees waits until what was read is what the site's board states.
+func (l *ledger) agrees(ctx context.Context, b *board.Board, cables []telemetry.Edge) {
+	var differences []string
+	l.t.Cleanup(func() {
+		if l.t.Failed() {
+			l.t.Log(differences)
+		}
+	})
+	l.until(ctx, "the site's values", func() bool {
+		differences = l.differences(b, cables)
+		return len(differences) == 0
+	})
 }
 
 // differences lists what was read otherwise than the site's board states it; it

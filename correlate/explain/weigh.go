@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -94,11 +95,10 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 			missing++
 			continue
 		}
-		st := c.Strength(x)
-		if c.Required && st == 0 {
+		if c.Required && c.Strength(x) == 0 {
 			return 0, 0, false
 		}
-		score += float64(c.Precision(x, v) * (float64(st*c.For) + float64((1-st)*c.Against)))
+		score += float64(c.Precision(x, v) * c.weight(x))
 	}
 	return score, missing, true
 }
@@ -143,7 +143,8 @@ func (v Values) certain(c *Feature) (float64, bool) {
 // Precision is how much of a feature's value is beyond the error that it was read
 // with, from 0 to 1: a value that cannot be distinguished either from one that is
 // fully there or from one that is not there is no evidence, like one that cannot be
-// seen. It is 1 where no error is known.
+// seen. A reading is no more evidence than twice the log-odds that its samples give for
+// normal errors. Precision is 1 where no error is known.
 func (c *Feature) Precision(x float64, v Values) float64 {
 	err := v[c.errorKey]
 	if err == 0 {
@@ -151,7 +152,17 @@ func (c *Feature) Precision(x float64, v Values) float64 {
 	}
 	low, high := min(c.None, c.Full), max(c.None, c.Full)
 	errors := max(x-low, high-x) / err
-	return 1 - stats.Exp(-float64(errors*errors)/2)
+	odds := float64(errors*errors) / 2
+	if c.Reading != nil {
+		odds /= max(1, math.Abs(c.weight(x))/2)
+	}
+	return 1 - stats.Exp(-odds)
+}
+
+// weight is the log-odds that a value of a feature is, read without error.
+func (c *Feature) weight(x float64) float64 {
+	st := c.Strength(x)
+	return float64(st*c.For) + float64((1-st)*c.Against)
 }
 
 // Judgement is what the answers to one job's degradation were weighed from.

@@ -33,6 +33,31 @@ func TestAFeatureIsReadBetweenNoneAndFull(t *testing.T) {
 	}
 }
 
+// TestAReadingProvesWhatItsSamplesDo: a latency that is one and a half times the mean is
+// three standard errors from where it would not be there. Its evidence is at most twice
+// the log-odds of that, whatever the weight, and all of the weight far beyond.
+func TestAReadingProvesWhatItsSamplesDo(t *testing.T) {
+	latency := explain.Reading{Metric: "storage_write_latency_seconds", Take: explain.TakeRatio}
+	for _, weight := range []float64{0.5, 2, 6.8, 20} {
+		s := explain.Compile([]explain.Signature{signature("s", 0, explain.Feature{Reading: &latency, None: 1.15, Full: 1.45, For: weight, Against: -1})})[0]
+		key := s.Features[0].Key()
+		weigh := func(ratio, err float64) float64 {
+			score, _, _ := s.Weigh(telemetry.Storage, explain.Values{key: ratio, key.Err(): err})
+			return score
+		}
+		const err = 0.35 / 3
+		if got := weigh(1.5, err); got > min(weight, 9) || got < min(weight, 9)*0.6 {
+			t.Errorf("weight %g, three standard errors: evidence %.2f, want nearly %.1f", weight, got, min(weight, 9))
+		}
+		if got := weigh(1.5, err/10); !near(got, weight) {
+			t.Errorf("weight %g, thirty standard errors: evidence %.2f", weight, got)
+		}
+		if got, most := weigh(1.5, 2*err), 2*1.5*1.5/2; got > most {
+			t.Errorf("weight %g, one and a half standard errors: evidence %.2f, want at most %.2f", weight, got, most)
+		}
+	}
+}
+
 func TestWhatIsNotSeenSaysNothing(t *testing.T) {
 	s := signature("s", -3, explain.Feature{Measure: "x", Full: 1, For: 4, Against: -6}, explain.Feature{Measure: "y", Full: 1, For: 1, Against: -1})
 	if got, missing, ok := s.Weigh(telemetry.NIC, explain.Values{"y": 1}); !ok || missing != 1 || got != -2 {
