@@ -25,7 +25,6 @@ type risk struct {
 	restored bool
 	since    telemetry.Time
 	resolved telemetry.Time
-	waits    int // entities upstream that may be its root and were awaited when it was written
 }
 
 // risks are the open ones, by root and signature, and those that are over but may
@@ -242,12 +241,16 @@ func (e *risks) awaited(s *supported, g telemetry.Time) (out []telemetry.Entity)
 	return out
 }
 
+// waits is how many entities upstream may be a risk's root and were awaited when it was
+// written: they are its alternatives.
+func (r *risk) waits() int { return len(r.incident.Alternatives) }
+
 // oneWaits finds out what a trouble awaits, and reports whether an open risk of the same
 // signature may have begun at one of these, too: one risk is enough until they report.
 func (e *risks) oneWaits(s *supported, g telemetry.Time) bool {
 	s.Awaited = e.awaited(s, g)
 	return slices.ContainsFunc(e.open, func(r *risk) bool {
-		return r.waits > 0 && r.incident.Root.Signature == s.Signature.Name &&
+		return r.waits() > 0 && r.incident.Root.Signature == s.Signature.Name &&
 			slices.ContainsFunc(s.Awaited, func(up telemetry.Entity) bool { return e.behind(r.incident.Root.Entity, []telemetry.Entity{up}) })
 	})
 }
@@ -306,7 +309,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 	r := e.openRisk(s.Root, s.Signature.Name)
 	in := e.explained(s, known)
 	s.signal.explained = s.signal.explained || in != nil
-	if r != nil && r.waits > 0 {
+	if r != nil && r.waits() > 0 {
 		s.Awaited = e.awaited(s, g)
 	}
 	switch {
@@ -316,7 +319,7 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 		return
 	case r != nil:
 		r.seen, r.incident.Updated = g, g
-		if !r.restored && r.published.Revision > 0 && r.waits == len(s.Awaited) && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
+		if !r.restored && r.published.Revision > 0 && r.waits() == len(s.Awaited) && (len(r.incident.Claims) > 1 || !e.soon(s, r.incident.Impact.Entities, g)) {
 			return // it was published, and nothing of it changes but its length
 		}
 		r.restored = false
@@ -335,7 +338,6 @@ func (e *risks) updateRisk(s *supported, known []*explain.Incident, g telemetry.
 	default:
 		r = e.newRisk(s, g)
 	}
-	r.waits = len(s.Awaited)
 	e.threatened(&s.Trouble)
 	if s.Left == nil {
 		e.soon(s, s.Entities, g)
@@ -589,5 +591,4 @@ func codeRisk(c *snapshot.Codec, x **risk) {
 	c.Bool(&r.restored)
 	c.Time(&r.since)
 	c.Time(&r.resolved)
-	c.Int(&r.waits)
 }
