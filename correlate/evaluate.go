@@ -23,7 +23,8 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	e.roll.infer(g)
 	e.roll.serve(g)
 	changed := e.processEvents(g)
-	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung, Corroborates: e.incidents.corroborated})...)
+	changed = append(changed, e.sight.book.Close(g, jobs.Senses{Working: e.activity.working, Idle: e.activity.lateIdle, Hung: e.activity.hung,
+		Corroborates: e.incidents.corroborated, Threatened: e.risks.threatening})...)
 	for _, c := range changed {
 		if c.Change == jobs.Began {
 			e.incidents.begin(c.Job, g)
@@ -189,15 +190,24 @@ func (e *caseBook) follow(c *incidentCase, g telemetry.Time) {
 }
 
 // After acceptAfter steps of a benign change, and acceptFor, what the job does is
-// its new usual: heat and storage take effect within a minute.
+// its new usual: heat and storage take effect within a minute. What is likely but not sure
+// to be benign is watched for longer, acceptLikely: who dismisses a fault sees it no more.
 const (
-	acceptAfter = 20
-	acceptFor   = telemetry.Duration(60e9)
+	acceptAfter  = 20
+	acceptFor    = telemetry.Duration(60e9)
+	acceptLikely = telemetry.Duration(300e9)
 )
 
 // accepted reports whether a job's trouble is a change of its work that has lasted.
 func (e *caseBook) accepted(c *incidentCase, j *jobs.Job) bool {
-	return !j.Serves() && j.Degradation.Steps >= acceptAfter && j.LastEnd.Sub(j.Degradation.Onset.Latest) >= acceptFor && c.judged != 0 && e.expects(&c.incident) == explain.ExpectBenign
+	if j.Serves() || c.judged == 0 || j.Degradation.Steps < acceptAfter || e.expects(&c.incident) != explain.ExpectBenign {
+		return false
+	}
+	lasts := acceptFor
+	if c.incident.Root.Confidence < surely {
+		lasts = acceptLikely
+	}
+	return j.LastEnd.Sub(j.Degradation.Onset.Latest) >= lasts
 }
 
 // expected returns what an occurrence of a signature is: an incident, a

@@ -59,8 +59,11 @@ func (e *risks) withOthers(s *supported) bool {
 // riskOver finds the open risk of links that may be the cause of an incident of a job
 // whose root is not sure yet: the last one before it.
 func (e *risks) riskOver(job telemetry.Entity, in *explain.Incident) (best *risk) {
+	if ofKind(in) >= sure && in.Root.Signature != explain.Unknown {
+		return nil
+	}
 	for _, r := range e.open {
-		if ofKind(in) < sure && e.ofLinks(r.incident.Root.Signature) && e.follows(in.Onset, r.incident.Onset, r.incident.Root.Signature) && slices.Contains(e.carries(r.incident.Root.Entity), job) &&
+		if e.ofLinks(r.incident.Root.Signature) && e.follows(in.Onset, r.incident.Onset, r.incident.Root.Signature) && slices.Contains(e.carries(r.incident.Root.Entity), job) &&
 			(best == nil || r.incident.Onset.Latest > best.incident.Onset.Latest) {
 			best = r
 		}

@@ -350,6 +350,66 @@ func (e *risks) accompanied() map[telemetry.Entity]bool {
 	return out
 }
 
+// corroborated reports whether another feature of its signature shows a trouble, too, and
+// did not before: a gauge of the root that a precursor does not read, or the states of
+// what is behind it.
+func (e *risks) corroborated(s *supported) bool {
+	return slices.ContainsFunc(s.Signature.Features, func(c explain.Feature) bool {
+		r := c.Reading
+		switch {
+		case r == nil || r.Metric == "" || r.Metric == s.signal.series.Metric || c.For <= 0:
+			return false
+		case r.Take == explain.TakeBits:
+			return r.Of == explain.OfUnder && r.Among == explain.AmongShare && e.stateBehind(s.Root, &c)
+		}
+		return r.Of == explain.OfRoot && e.moved(s.Root, &c)
+	})
+}
+
+// moved reports whether a gauge of a root shows all of a feature, and showed little of it
+// before.
+func (e *risks) moved(root telemetry.Entity, c *explain.Feature) bool {
+	slot, now, ok := e.nowOf(root, c.Reading.Metric)
+	if !ok {
+		return false
+	}
+	seen, _ := e.window.Last(slot)
+	before := e.signals.usually(slot, seen, now)
+	x, ok := taken(c.Reading.Take, before, now)
+	was, _ := taken(c.Reading.Take, before, before)
+	return ok && before != 0 && c.Strength(x) == 1 && c.Strength(was) < newPart
+}
+
+// stateBehind reports whether so many of what is behind a root state a feature's bits that
+// it is fully there, and few did before.
+func (e *risks) stateBehind(root telemetry.Entity, c *explain.Feature) bool {
+	n, now, before := 0.0, 0.0, 0.0
+	e.descend(root, func(x telemetry.Entity) bool {
+		if x.Kind != c.Reading.Kind {
+			return true
+		}
+		slot, v, ok := e.nowOf(x, c.Reading.Metric)
+		if !ok {
+			return false
+		}
+		seen, _ := e.window.Last(slot)
+		was, _ := e.window.At(slot, floor(seen.Add(-holdOff), e.cfg.Grid))
+		n++
+		now += stated(v, c.Reading.Bits)
+		before += stated(float64(was), c.Reading.Bits)
+		return false
+	})
+	return n > 0 && c.Strength(now/n) == 1 && c.Strength(before/n) < newPart
+}
+
+// stated is 1 where a state has one of some bits.
+func stated(state float64, bits uint64) float64 {
+	if uint64(state)&bits != 0 {
+		return 1
+	}
+	return 0
+}
+
 // domain is that of the first signature whose precursor reads a gauge.
 func (e *signals) domain(s *signal) telemetry.Domain {
 	for _, f := range e.heed().precursors {
@@ -424,7 +484,7 @@ func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
 // states reports whether a GPU states one of some reasons for its clock now, or a counter
 // of the time for which it has one runs.
 func (e *risks) states(gpu telemetry.Entity, r *explain.Reading) bool {
-	if _, v, ok := e.nowOf(gpu, r.Metric); ok && uint64(v)&r.Bits != 0 {
+	if _, v, ok := e.nowOf(gpu, r.Metric); ok && stated(v, r.Bits) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(symptom.Timers(r.Bits), func(by telemetry.MetricName) bool {

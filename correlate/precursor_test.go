@@ -117,3 +117,44 @@ no incident
 		t.Run(name, func(t *testing.T) { wantHistory(t, all, c.want...) })
 	}
 }
+
+// braking is a distribution unit that can deliver less, read every half minute, and the
+// GPUs behind it.
+const braking = `A distribution unit delivers less.
+-- site --
+for 160s
+-- edges --
+pdu:p0 feeds rack:r0
+rack:r0 contains node:h0
+node:h0 contains gpu:h0/{0..3}
+job:train runs node:h0 rank=0
+-- load --
+30s pdu:p0 rack_power_limit_watts 40000x3 24000x*
+5s gpu:h0/{i=0..3} gpu_clock_event_reasons REASONS
+-- steps --
+job:train job_step_seconds 3~1%x*
+-- want --
+no incident
+`
+
+// TestASampleIsBelievedWhenAnotherFeatureShowsTheSame: what a meter shows once may be a
+// wrong value; it is none where the GPUs behind it state that they brake since then.
+func TestASampleIsBelievedWhenAnotherFeatureShowsTheSame(t *testing.T) {
+	const interval = 30e9
+	for name, c := range map[string]struct {
+		reasons string
+		atOnce  bool
+	}{
+		"the GPUs brake":           {"0x18 128x*", true},
+		"they go on":               {"0x*", false},
+		"they have braked all day": {"128x*", false},
+	} {
+		_, all := play(t, strings.Replace(braking, "REASONS", c.reasons, 1))
+		wantHistory(t, all, "open risk power-brake pdu:p0 warning")
+		for _, in := range all[:min(1, len(all))] {
+			if wait := in.Opened.Sub(in.Onset.Latest); wait < interval != c.atOnce {
+				t.Errorf("%s: opened %.0f s after the sample", name, wait.Seconds())
+			}
+		}
+	}
+}

@@ -93,14 +93,14 @@ func (e *risks) forgetRisks(g telemetry.Time) {
 func (e *risks) troubles() []supported {
 	var out []supported
 	var accompanied map[telemetry.Entity]bool // looked for when the first is in question
-	believed := func(s *signal) bool {
-		if !s.gauge() || s.again {
+	believed := func(s *supported) bool {
+		if !s.signal.gauge() || s.signal.again {
 			return true
 		}
 		if accompanied == nil {
 			accompanied = e.accompanied()
 		}
-		return accompanied[s.series.Entity]
+		return accompanied[s.signal.series.Entity] || e.corroborated(s)
 	}
 	for i := range e.signals.signalled {
 		s := &e.signals.signalled[i]
@@ -108,7 +108,7 @@ func (e *risks) troubles() []supported {
 			continue
 		}
 		for j := range e.cfg.Signatures {
-			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 && believed(s) {
+			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 && believed(&best) {
 				out = append(out, best)
 			}
 		}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/fabric"
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/correlate/topology"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -40,24 +42,59 @@ func (e *risks) threatened(x *explain.Trouble) {
 			jobs = append(jobs, n.Entity)
 		}
 	}
-	seen := map[telemetry.Entity]bool{x.Root: true}
-	queue := []telemetry.Entity{x.Root}
+	e.descend(x.Root, func(y telemetry.Entity) bool {
+		if y.Kind == telemetry.Node || y.Kind == telemetry.GPU {
+			at(y)
+			return false
+		}
+		return true
+	})
+	x.Threatened = union(jobs, nil)
+	x.Entities = union(hosts, nil)
+	x.Entities = x.Entities[:min(len(x.Entities), maxListed)]
+}
+
+// threatening lists when each open risk began that a job depends on: by a host of its, or
+// by what it uses.
+func (e *risks) threatening(j *jobs.Job) (out []telemetry.Interval) {
+	var hosts []telemetry.Entity
+	for i, r := range e.open {
+		if i == 0 {
+			hosts = e.nodes(j.Entity)
+		}
+		in := &r.incident
+		on := func(x telemetry.Entity) bool {
+			_, found := slices.BinarySearchFunc(in.Impact.Entities, x, telemetry.Entity.Compare)
+			return found
+		}
+		if e.uses(j.Entity, in.Root.Entity) || slices.ContainsFunc(hosts, on) {
+			out = append(out, in.Onset)
+		}
+	}
+	return out
+}
+
+// uses reports whether a job states that it uses something.
+func (e *sight) uses(job, x telemetry.Entity) bool {
+	return slices.ContainsFunc(e.graph.Neighbours(x), func(n topology.Neighbour) bool { return n.Relation == telemetry.Uses && !n.Out && n.Entity == job })
+}
+
+// descend visits what x feeds, cools or contains, at any depth, nearest first, but not
+// what is below something of which visit returns false.
+func (e *sight) descend(x telemetry.Entity, visit func(telemetry.Entity) bool) {
+	seen := map[telemetry.Entity]bool{x: true}
+	queue := []telemetry.Entity{x}
 	for i := 0; i < len(queue) && len(queue) < maxThreatened; i++ {
 		for _, n := range e.graph.Neighbours(queue[i]) {
 			if !n.Out || !supplies(n.Relation) || seen[n.Entity] {
 				continue
 			}
 			seen[n.Entity] = true
-			if n.Entity.Kind == telemetry.Node || n.Entity.Kind == telemetry.GPU {
-				at(n.Entity)
-				continue
+			if visit(n.Entity) {
+				queue = append(queue, n.Entity)
 			}
-			queue = append(queue, n.Entity)
 		}
 	}
-	x.Threatened = union(jobs, nil)
-	x.Entities = union(hosts, nil)
-	x.Entities = x.Entities[:min(len(x.Entities), maxListed)]
 }
 
 // traffic is whose paths lead over each end of the fabric, drawn for one topology.

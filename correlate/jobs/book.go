@@ -106,9 +106,19 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	}
 	u := j.past.usual()
 	j.Degradation = &Degradation{State: state, reported: state, Opened: g, Before: j.past.before(), Expected: u.mean, Since: e.At, Usual: u.median,
-		Onset: telemetry.Interval{Earliest: max(j.LastEnd, e.At.Add(-seconds(u.median))), Latest: e.At}, LastSlow: e.At, Redone: redone}
+		Onset: j.stopped(e.At), LastSlow: e.At, Redone: redone}
 	j.odds, j.suspects = odds{}, j.suspects[:0]
 	return []Changed{{j, Began}}
+}
+
+// stopped is when what ended a job began: within the step in progress, or, where that is
+// overdue, since the last one ended: a job fails when a timeout has passed.
+func (j *Job) stopped(at telemetry.Time) telemetry.Interval {
+	usual := seconds(max(j.past.usual().median, j.gaps.usual().median))
+	if j.LastEnd == 0 || float64(at-j.LastEnd) < j.stallSteps()*float64(usual) {
+		return telemetry.Interval{Earliest: max(j.LastEnd, at.Add(-seconds(j.past.usual().median))), Latest: at}
+	}
+	return telemetry.Interval{Earliest: j.LastEnd, Latest: min(at, max(j.LastEnd, j.worked).Add(usual))}
 }
 
 // Close judges every job at the end of grid g, in identity order.
@@ -159,7 +169,7 @@ func (j *Job) Forget(newUsual, unexplained bool) {
 		j.longs.add(h.last, h.LastSlow, h.Sum-j.past.usual().median)
 		j.spikes.add(pending{h.LastSlow, h.Sum, 1, h.last})
 	}
-	j.Degradation = nil
+	j.Degradation, j.well = nil, j.LastEnd
 }
 
 func (b *Book) find(e telemetry.Entity) (int, bool) {

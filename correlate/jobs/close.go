@@ -123,7 +123,8 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	longest := j.longest(u)
 	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
 	noStep, shifted := j.noStepFor(g), j.shifted(u)
-	if (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !shifted && s.Idle != nil && s.Idle(j, g) {
+	pauses := (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !shifted && s.Idle != nil && s.Idle(j, g)
+	if pauses && !overdue {
 		return None // when the step has ended, its length decides
 	}
 	stalled := overdue && noStep >= quiet
@@ -133,7 +134,13 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		now = now.with(u, x, true)
 	}
 	evidence := max(j.odds.most(), now.most())
-	enough := evidence >= convinced && j.longer(u, age) >= leastShift || shifted || stalled
+	// A pause is no fault, unless something that is broken accounts for it.
+	enough := !pauses && (evidence >= convinced && j.longer(u, age) >= leastShift || shifted || stalled)
+	if !enough {
+		if h := s.slowerSince(j, g, u); h != nil {
+			return j.begin(h)
+		}
+	}
 	if !enough && (s.Corroborates == nil || !j.nearly(u, evidence, age)) {
 		return None
 	}

@@ -73,9 +73,10 @@ type Job struct {
 	worked telemetry.Time
 	// Last is the length of the step that ended at LastEnd, in seconds.
 	Last float64
-	// Recent are the last reported steps, the oldest first, for display: nothing is
-	// judged by them.
+	// Recent are the last reported steps, the oldest first.
 	Recent []Step
+	// well is when the last degradation was over.
+	well telemetry.Time
 
 	past           past
 	blocks         blocks
@@ -337,6 +338,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Time(&j.LastEnd)
 	c.Time(&j.first)
 	c.Time(&j.worked)
+	c.Time(&j.well)
 	c.U64(&j.Steps)
 	c.F64(&j.Last)
 	snapshot.List(c, &j.Recent, 24, func(c *snapshot.Codec, s *Step) {

@@ -22,7 +22,9 @@ import (
 //	report 3.3 of 10 x5   five reports, each the mean of ten steps of 3.3 s
 //	quiet 20           twenty seconds in which nothing is reported
 //	event job_failed   what happened, now
-//	working, idle      whether the job is seen to work while reports are missing
+//	working, idle      whether the job is seen to work while reports are missing;
+//	resting            that nothing is launched on its GPUs
+//	threatened         something that it depends on is in trouble from now on
 //	corroborated, alone   whether there is corroborating evidence
 //	delay 13           its reports become visible 13 s later from here on
 //
@@ -40,7 +42,7 @@ type act struct {
 	at      float64
 	length  float64 // of a step, where event and mood are empty
 	event   telemetry.EventName
-	mood    string // "working", "idle", "corroborated" or "alone"
+	mood    string // "working", "idle", "resting", "corroborated", "alone" or "threatened"
 	delay   float64
 	visible float64
 }
@@ -86,7 +88,7 @@ func (s *scenario) line(f []string, now, delay *float64) error {
 	case "event":
 		add(act{event: telemetry.EventName(f[1])})
 		return nil
-	case "working", "idle", "corroborated", "alone":
+	case "working", "idle", "resting", "corroborated", "alone", "threatened":
 		add(act{mood: f[0]})
 		return nil
 	}
@@ -166,9 +168,11 @@ func (st stage) play(t *testing.T, s *scenario) string {
 
 type player struct {
 	stage
-	book *jobs.Book
-	out  strings.Builder
-	busy bool
+	book    *jobs.Book
+	out     strings.Builder
+	busy    bool
+	threats []telemetry.Interval // since when something that it depends on is in trouble
+	rests   bool                 // nothing is launched on its GPUs
 	// corroborated is set where there is corroborating evidence.
 	corroborated bool
 	// refused and last are what was printed of them.
@@ -189,7 +193,7 @@ func (p *player) seconds(t telemetry.Time) float64 {
 func (p *player) perform(a *act, second int) {
 	switch {
 	case a.mood != "":
-		p.mood(a.mood)
+		p.mood(a.mood, a.at)
 	case a.event != "":
 		p.report(second, p.book.Event(&telemetry.Event{Entity: train(), At: p.time(a.at), Name: a.event}, p.time(float64(second))))
 	default:
@@ -201,10 +205,12 @@ func (p *player) perform(a *act, second int) {
 	}
 }
 
-func (p *player) mood(mood string) {
+func (p *player) mood(mood string, now float64) {
 	switch mood {
-	case "working", "idle":
-		p.busy = mood == "working"
+	case "threatened":
+		p.threats = append(p.threats, telemetry.Interval{Earliest: p.time(now), Latest: p.time(now)})
+	case "working", "idle", "resting":
+		p.busy, p.rests = mood == "working", mood == "resting"
 	case "corroborated", "alone":
 		p.corroborated = mood == "corroborated"
 	}
@@ -219,6 +225,8 @@ func (p *player) working(_ *jobs.Job, g telemetry.Time) (telemetry.Time, bool) {
 func (p *player) close(second int) {
 	p.report(second, p.book.Close(p.time(float64(second)), jobs.Senses{
 		Working:      p.working,
+		Threatened:   func(*jobs.Job) []telemetry.Interval { return p.threats },
+		Idle:         func(*jobs.Job, telemetry.Time) bool { return p.rests },
 		Corroborates: func(*jobs.Job, *jobs.Degradation, telemetry.Time) bool { return p.corroborated },
 	}))
 	for _, j := range p.book.Jobs() {

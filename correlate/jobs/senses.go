@@ -20,6 +20,23 @@ type Senses struct {
 	// something physical that can degrade the job is in trouble in a way that fits,
 	// which makes one certainly slow step enough. May be nil.
 	Corroborates func(j *Job, h *Degradation, g telemetry.Time) bool
+	// Threatened lists since when something that the job depends on is in trouble, by
+	// each such thing. May be nil.
+	Threatened func(j *Job) []telemetry.Interval
+}
+
+// slowerSince returns the degradation of a job whose steps are longer since something that
+// it depends on is in trouble; nil where there is none.
+func (s *Senses) slowerSince(j *Job, g telemetry.Time, u usual) *Degradation {
+	if s.Threatened == nil {
+		return nil
+	}
+	for _, at := range s.Threatened(j) {
+		if h := j.slowerSince(at, g, u); h != nil {
+			return h
+		}
+	}
+	return nil
 }
 
 // corroborates reports whether there is corroborating evidence for a degradation.

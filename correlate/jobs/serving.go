@@ -42,8 +42,10 @@ const (
 	// queueLeast requests waiting, and queueTimes as many as ever before, are a
 	// queue; cacheFull of the cache in use is all of it.
 	queueLeast, queueTimes, cacheFull = 4, 3, 0.97
-	// servedBad and servedGood judgements in a row begin and end a degradation.
-	servedBad, servedGood = 3, 6
+	// servedBad measures that are beyond the usual in judgements in a row, of which one
+	// judgement gives at most servedOnce, begin a degradation, and servedGood judgements
+	// in a row end it.
+	servedBad, servedOnce, servedGood = 3, 2, 6
 	// servedMost bounds a latency over the expected one.
 	servedMost = 100
 	// A judgement z deviations longer, of at most servedClip, adds z less servedSlack to the
@@ -70,8 +72,7 @@ type service struct {
 	filling Served
 	counts  [5]int
 	from    telemetry.Time
-	bad     int // judgements in a row that were bad
-	good    int
+	good    int     // judgements in a row
 	doubts  []doubt // those since all sums were zero and none was bad, the oldest first
 	// itl and ttft are the cumulative sums of the latencies against the expected ones.
 	itl, ttft float64
@@ -82,6 +83,7 @@ type doubt struct {
 	itl, ttft verdict
 	from      telemetry.Time
 	moment    Served
+	beyond    int // how many of its measures were beyond the usual
 }
 
 // verdict is a latency and what was expected of it, in seconds, with the deviation of
@@ -166,21 +168,21 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 	j.Steps++
 	j.Last = now.ITL
 	j.remember(Step{g, now.ITL, now.ITL})
-	d, bad, known := s.judge(now)
+	d, known := s.judge(now)
 	if !known {
 		s.file(now)
 		return None
 	}
 	span := float64(g-from) / 1e9
 	if j.Degradation != nil {
-		return j.servingDegraded(g, d, bad, now, span)
+		return j.servingDegraded(g, d, now, span)
 	}
 	d.from, d.moment = from, now
-	if s.doubt(d, bad) {
+	if s.doubt(d) {
 		j.beginServed(g, span)
 		return Began
 	}
-	if !bad {
+	if d.beyond == 0 {
 		j.good.step(span)
 	}
 	return None
@@ -189,21 +191,23 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 // doubt takes a judgement, and reports whether those in doubt are a degradation: the
 // last ones are bad each, or all of them are longer together. Those that came to
 // nothing are usual.
-func (s *service) doubt(d doubt, bad bool) bool {
+func (s *service) doubt(d doubt) bool {
 	// Where the load is not reported it may be what made a moment longer.
 	if s.doubts = append(s.doubts, d); len(s.past) >= servedNear && !math.IsNaN(d.moment.Tokens) {
 		s.itl, s.ttft = d.itl.sum(s.itl), d.ttft.sum(s.ttft)
 	}
-	if s.bad++; !bad {
-		s.bad = 0
+	since, beyond := len(s.doubts), 0
+	for since > 0 && s.doubts[since-1].beyond > 0 {
+		since--
+		beyond += min(s.doubts[since].beyond, servedOnce)
 	}
 	switch {
-	case s.bad >= servedBad:
-		s.doubts = s.doubts[len(s.doubts)-servedBad:]
+	case beyond >= servedBad:
+		s.doubts = s.doubts[since:]
 		return true
 	case s.itl >= servedAlarm && s.longer(MeasureITL), s.ttft >= servedAlarm && s.longer(MeasureTTFT):
 		return true
-	case s.bad == 0 && s.itl == 0 && s.ttft == 0, len(s.doubts) >= servedDoubts:
+	case beyond == 0 && s.itl == 0 && s.ttft == 0, len(s.doubts) >= servedDoubts:
 		for _, d := range s.doubts {
 			s.file(d.moment)
 		}
@@ -225,7 +229,7 @@ func (s *service) ratio(m telemetry.MetricName) float64 {
 	return sum / float64(len(s.doubts))
 }
 
-func (s *service) clearDoubts() { s.bad, s.itl, s.ttft, s.doubts = 0, 0, 0, s.doubts[:0] }
+func (s *service) clearDoubts() { s.itl, s.ttft, s.doubts = 0, 0, s.doubts[:0] }
 
 // servesAgain looks at a job that failed: what it reports while it answers no
 // requests is not judged.
@@ -253,23 +257,24 @@ func (s *service) file(x Served) {
 
 // judge compares a moment with the past; known is false where there is too little
 // of it or too little was reported.
-func (s *service) judge(x Served) (d doubt, bad, known bool) {
+func (s *service) judge(x Served) (d doubt, known bool) {
 	if len(s.past) < servedLeast {
-		return d, false, false
+		return d, false
 	}
 	near, comparable := s.comparable(x.Tokens)
 	itl, itlSigma := usualOf(near, func(x Served) float64 { return x.ITL })
 	ttft, ttftSigma := usualOf(near, func(x Served) float64 { return x.TTFT })
 	more := beyond(near, x.Tokens)
 	d = doubt{itl: verdict{x.ITL, float64(itl * more), float64(itlSigma * more)}, ttft: verdict{x.TTFT, float64(ttft * more), float64(ttftSigma * more)}}
-	if s.saturated(x) {
-		return d, true, true
+	saturated := s.saturated(x)
+	for _, beyond := range []bool{saturated, d.itl.slow(), d.ttft.slow()} {
+		// Where the load is beyond all that was seen latencies count only where requests
+		// queue as well.
+		if beyond && (saturated || comparable) {
+			d.beyond++
+		}
 	}
-	// Where the load is beyond all that was seen only saturation counts.
-	if !comparable {
-		return d, false, true
-	}
-	return d, d.itl.slow() || d.ttft.slow(), true
+	return d, true
 }
 
 // slow reports whether a latency is longer for certain.
@@ -378,9 +383,9 @@ func (h *Degradation) served(v verdict, span float64) {
 }
 
 // servingDegraded continues a degradation.
-func (j *Job) servingDegraded(g telemetry.Time, d doubt, bad bool, now Served, span float64) Change {
+func (j *Job) servingDegraded(g telemetry.Time, d doubt, now Served, span float64) Change {
 	s, h := j.service, j.Degradation
-	if v := d.of(h.Measure); bad || v.ratio() > h.line {
+	if v := d.of(h.Measure); d.beyond > 0 || v.ratio() > h.line {
 		s.good, h.LastSlow = 0, g
 		h.served(v, span)
 		if v.expected > 0 {
@@ -416,7 +421,6 @@ func (s *service) snapshot(c *snapshot.Codec) {
 		c.Int(&s.counts[i])
 	}
 	c.Time(&s.from)
-	c.Int(&s.bad)
 	c.Int(&s.good)
 	c.F64(&s.itl)
 	c.F64(&s.ttft)
@@ -426,5 +430,6 @@ func (s *service) snapshot(c *snapshot.Codec) {
 		}
 		c.Time(&d.from)
 		code(c, &d.moment)
+		c.Int(&d.beyond)
 	})
 }

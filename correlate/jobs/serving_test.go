@@ -108,7 +108,8 @@ func TestALittleMoreLoadThanEverIsNoFault(t *testing.T) {
 	}
 }
 
-// TestMoreLoadThanItCanDoIsOverload: requests pile up within seconds.
+// TestMoreLoadThanItCanDoIsOverload: requests pile up within seconds, and the first token
+// takes longer as well: two measures that agree twice are enough.
 func TestMoreLoadThanItCanDoIsOverload(t *testing.T) {
 	s := newServer(t, 1)
 	s.serve(600, constant(0.6))
@@ -116,7 +117,7 @@ func TestMoreLoadThanItCanDoIsOverload(t *testing.T) {
 	if len(s.changes) != 1 || s.changes[0] != "slow" {
 		t.Fatalf("%q", s.changes)
 	}
-	if d := float64(s.degradation.Opened-epoch)/1e9 - 600; d > 25 {
+	if d := float64(s.degradation.Opened-epoch)/1e9 - 600; d > 2*jobs.ServedEvery.Seconds() {
 		t.Errorf("found after %v s", d)
 	}
 	if s.degradation.Measure != jobs.MeasureTTFT {
