@@ -147,7 +147,8 @@ const (
 
 // newly looks for a fault that has begun since the case pinned its root, in the
 // evidence of the last minute alone: it may cost nothing next to a worse one, and
-// be visible all the same. looked reports whether this was a time to look; of is
+// be visible all the same; what no measure shows the cost of must make the job lose more,
+// as a change of a switch's configuration that changed nothing does not. looked reports whether this was a time to look; of is
 // nil where nothing is new.
 func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.Answer, next *explain.Incident) (of *explain.Evidence, answers []explain.Answer, looked bool) {
 	h, g := &c.pinned, next.Updated
@@ -162,13 +163,13 @@ func (e *caseBook) newly(c *incidentCase, ev *explain.Evidence, best *explain.An
 		return nil, nil, true
 	}
 	h.look = g
-	alone := explain.StillAlone
-	if h.grown(ev) {
+	alone, grown := explain.StillAlone, h.grows(ev, of)
+	if grown {
 		alone = explain.Alone // something makes it worse
 	}
 	answers = e.without(of, best, next.Chain, alone)
 	a := &answers[0]
-	if !of.Certain(answers) || !a.Explained() && !h.grown(ev) || e.saw(h, ev, a) && !itsOwn(best, a) || network(best) && network(a) {
+	if !of.Certain(answers) || !a.Measured() && !grown || e.saw(h, ev, a) && !itsOwn(best, a) || network(best) && network(a) {
 		return nil, nil, true
 	}
 	return of, answers, true
@@ -284,8 +285,18 @@ func (e *caseBook) saw(h *pinnedRoot, ev *explain.Evidence, a *explain.Answer) b
 }
 
 // grown reports whether the job loses clearly more than when the case was pinned on a root.
-func (h *pinnedRoot) grown(ev *explain.Evidence) bool {
-	return h.times >= stableAfter && lost(ev) > float64(fits*h.then)
+func (h *pinnedRoot) grown(ev *explain.Evidence) bool { return h.above(lost(ev)) }
+
+// grows reports whether the job loses clearly more than then in all of its degradation and
+// in its last minute alone: one long step makes the mean of many longer.
+func (h *pinnedRoot) grows(ev, lately *explain.Evidence) bool {
+	return h.grown(ev) && h.above(lately.Loss().Step-ev.Degradation.Expected)
+}
+
+// above reports whether so many seconds of a step are clearly more than the job lost when
+// the case was pinned on a root.
+func (h *pinnedRoot) above(lost float64) bool {
+	return h.times >= stableAfter && lost > float64(fits*h.then)
 }
 
 // explains is the part of a loss that the pinned root explains: of one that has grown since,

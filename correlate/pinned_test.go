@@ -58,6 +58,25 @@ func TestAGrownLossHasASecondRoot(t *testing.T) {
 	}
 }
 
+// TestOneLongStepIsNoGrowth: a step that held a checkpoint makes the mean of a degradation
+// longer, and not its last minute.
+func TestOneLongStepIsNoGrowth(t *testing.T) {
+	evidence := func(step float64) *explain.Evidence {
+		return &explain.Evidence{Degradation: &jobs.Degradation{State: jobs.Slow, Expected: 3, Steps: 10, Sum: 10 * step}}
+	}
+	h := pinnedRoot{times: stableAfter, then: 1, loss: 1}
+	for name, x := range map[string]struct {
+		all, lately float64
+		want        bool
+	}{
+		"as it was": {4, 4, false}, "one long step long ago": {4.5, 4, false}, "one a moment ago": {4.1, 5, false}, "all are longer": {5, 6, true},
+	} {
+		if got := h.grows(evidence(x.all), evidence(x.lately)); got != x.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestWhatAJobSaysOfItsWorkIsReadByTheStep: of a job whose every third step is
 // long, two in three report the rate that they always did. All hold the same work.
 func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
@@ -110,6 +129,27 @@ func TestACaseDoesNotSplitForTheRootOfItsIncident(t *testing.T) {
 	for range divergedAfter + 1 {
 		if e.incidents.diverges(c, lead) {
 			t.Fatal("it leaves")
+		}
+	}
+}
+
+// TestWhatIsLikelyBenignIsWatchedForLonger: a change of a job's work becomes its usual a
+// minute after it began where that is sure, and five minutes after where it is likely.
+func TestWhatIsLikelyBenignIsWatchedForLonger(t *testing.T) {
+	e := &caseBook{sight: &sight{cfg: Config{Signatures: []explain.Signature{{Name: "workload-change", Expect: explain.ExpectBenign}}}}}
+	for name, x := range map[string]struct {
+		confidence float64
+		seconds    int
+		want       bool
+	}{
+		"sure, for half a minute": {0.95, 30, false}, "sure, for a minute": {0.95, 60, true},
+		"likely, for a minute": {0.7, 60, false}, "likely, for five": {0.7, 300, true}, "unlikely": {0.4, 300, false},
+	} {
+		c := &incidentCase{judged: second(1)}
+		c.incident.Root = explain.Root{Signature: "workload-change", Confidence: x.confidence}
+		j := &jobs.Job{LastEnd: second(x.seconds), Degradation: &jobs.Degradation{Steps: acceptAfter}}
+		if got := e.accepted(c, j); got != x.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

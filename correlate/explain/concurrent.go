@@ -191,6 +191,13 @@ func (a *Answer) Explained() bool {
 	return !seen || least >= concurrentExplained
 }
 
+// Measured reports whether an answer is seen to explain enough of the loss to be a second
+// fault.
+func (a *Answer) Measured() bool {
+	least, seen := a.Surely()
+	return seen && least >= concurrentExplained
+}
+
 // Apart reports whether faults of two signatures are never each other's
 // consequence, wherever they are: what powers and cools machines slows their clocks
 // but does not stop their traffic, and a queue build-up takes no power away. A NIC

@@ -177,3 +177,21 @@ func TestAnUnnamedCauseCompetesWithAWeakMatch(t *testing.T) {
 		t.Errorf("what accounts for nothing has %v", u)
 	}
 }
+
+// TestWhatIsNotMeasuredIsNotKnownToCostAnything: a second fault may explain a loss that
+// nothing measures the causes of; that it does is known of a measured part alone.
+func TestWhatIsNotMeasuredIsNotKnownToCostAnything(t *testing.T) {
+	s := &explain.Signature{Features: []explain.Feature{{Measure: explain.ClockExplained}}}
+	for name, c := range map[string]struct {
+		values              explain.Values
+		explained, measured bool
+	}{
+		"not seen": {explain.Values{}, true, false}, "a part": {explain.Values{explain.ClockExplained: 0.4}, true, true},
+		"hardly any": {explain.Values{explain.ClockExplained: 0.1}, false, false},
+	} {
+		a := &explain.Answer{Signature: s, Values: c.values}
+		if a.Explained() != c.explained || a.Measured() != c.measured {
+			t.Errorf("%s: explained %v, measured %v", name, a.Explained(), a.Measured())
+		}
+	}
+}

@@ -55,7 +55,7 @@ const (
 	TakeMost           Take = "most"            // highest during the degradation
 	TakeLeast          Take = "least"           // lowest during the degradation
 	TakeBits           Take = "bits"            // share of the grids of the degradation in which any of Bits was set, less that before
-	TakeNoData         Take = "no_data"         // 1 if it was reported before and is stale, 0 if it is reported
+	TakeNoData         Take = "no_data"         // 1 if anything of the entity was reported before and all of it is stale, 0 if it is reported
 	TakeExplained      Take = "explained"       // shift ÷ what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss
 )
 
@@ -111,7 +111,7 @@ func Takes() []WordDoc[Take] {
 		"the highest value of a grid during the degradation",
 		"the lowest",
 		"share of the degradation in which any of `bits` was set, less the share before it",
-		"1 if it was reported before and is stale, 0 if it is reported",
+		"1 if anything of the entity was reported before and all of it is stale, 0 if it is reported",
 		"its shift over what the job's step exceeds the expected one by: of seconds in a step, 1 explains the loss",
 	)
 }

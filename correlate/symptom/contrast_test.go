@@ -355,3 +355,51 @@ func TestPendingIsWhatWasReportedAndWillBe(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEntityIsSilentWhateverItReported: a site reports of its GPUs what it likes, and all
+// of it ends with the GPU; where something is still reported it is a collector that has
+// stopped, and what was silent before the degradation is no sign of it.
+func TestAnEntityIsSilentWhateverItReported(t *testing.T) {
+	until := func(last int) func(int) (float64, bool) {
+		return func(sec int) (float64, bool) { return 500, sec <= last }
+	}
+	const always = 1 << 20
+	for name, c := range map[string]struct {
+		power, heat int // until which second
+		want        float64
+		ok          bool
+	}{
+		"all of it ends":         {101, 101, 1, true},
+		"one collector stops":    {101, always, 0, true},
+		"it goes on":             {always, always, 0, true},
+		"it was silent for long": {20, 20, 0, false},
+	} {
+		s := newHall(t)
+		noData := reading("gpu_engine_active_ratio", explain.OfRoot, "", explain.TakeNoData)
+		s.asks("gpu", noData, reading("gpu_power_watts", explain.OfRoot, "", explain.TakeNow), reading("gpu_temperature_celsius", explain.OfRoot, "", explain.TakeNow))
+		s.tellsLike("gpu:n0/0", "gpu_power_watts", until(c.power))
+		s.tellsLike("gpu:n0/0", "gpu_temperature_celsius", until(c.heat))
+		if got, ok := s.contrast().Read(entity("gpu:n0/0"), noData); ok != c.ok || got != c.want {
+			t.Errorf("%s: silent %v, %v, want %v, %v", name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// TestHalfOfAClassIsComparedWithTheOther: what is under a root has no part in the median
+// that it is compared with, where it is much of its class.
+func TestHalfOfAClassIsComparedWithTheOther(t *testing.T) {
+	s := newHall(t)
+	r := reading("gpu_power_watts", explain.OfUnder, telemetry.GPU, explain.TakePeersRatio)
+	r.Among = explain.AmongMost
+	s.asks("pdu", r)
+	for _, g := range s.gpus() {
+		now := 500.0
+		if g >= "gpu:n4" {
+			now = 250
+		}
+		s.tells(g, "gpu_power_watts", 500, now)
+	}
+	if got, ok := s.contrast().Read(entity("pdu:p0"), r); !ok || !near(got, 2) {
+		t.Errorf("%v, %v, want 2", got, ok)
+	}
+}

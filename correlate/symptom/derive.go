@@ -193,12 +193,8 @@ func (f *Contrast) slowedGPUs() {
 
 // silenced finds the GPUs that report no data any more.
 func (f *Contrast) silenced() {
-	c := f.plan.find(telemetry.GPU, metricClock, 0)
-	if c < 0 {
-		return
-	}
 	for _, i := range f.survey.gpus {
-		if _, known := f.before.at(i, c); !known || !f.now.stale[i][c] {
+		if f.now.silent[i] != fellSilent {
 			continue
 		}
 		f.derived.goneAll++
@@ -311,7 +307,8 @@ func (f *Contrast) computedLonger() {
 		}
 	}
 	if len(all) > 0 {
-		v := stats.Median(all)
+		slices.Sort(all)
+		v := all[(len(all)-1)/2]                                                           // of two hosts the one that computes less: the other's GPUs are no more than half
 		f.derived.longer = fraction{seen: true, v: min(v, 2-v), err: stats.Median(errors)} // twice the loss fits it no more than none does
 	}
 }

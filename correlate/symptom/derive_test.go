@@ -17,7 +17,7 @@ func TestIdleGPUsAreCounted(t *testing.T) {
 	plan.add(telemetry.GPU, column{metric: metric})
 	s := twoHosts()
 	sheet := func(engines ...float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), stale: make([][]bool, 6)}
+		sh := plan.sheet(s, Span{})
 		for k, v := range engines {
 			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
 		}
@@ -54,7 +54,7 @@ func TestIdleGPUsOfOneHost(t *testing.T) {
 		s.carriers = [][]int32{nil, nil, {0, 6}, {0, 6}, {1, 6}, {1, 6}, nil}
 		s.gpusIn, s.ranked, s.nodeOf = append(s.gpusIn, 4), append(s.ranked, 0), append(s.nodeOf, -1)
 		sheet := func(engines ...float32) *Sheet {
-			sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), stale: make([][]bool, 7)}
+			sh := plan.sheet(s, Span{})
 			for k, v := range engines {
 				sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
 			}
@@ -79,7 +79,9 @@ func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
 	s.meet(g, true)
 	s.gpus, s.carriers, s.gpusIn, s.ranked = []int32{0}, [][]int32{nil}, []int32{1}, []int32{0}
 	sheet := func(mean float32) *Sheet {
-		return &Sheet{plan: plan, survey: s, rows: [][]Stat{{{Seen: 9, Mean: mean, Most: 0.5}}}}
+		sh := plan.sheet(s, Span{})
+		sh.rows[0] = []Stat{{Seen: 9, Mean: mean, Most: 0.5}}
+		return sh
 	}
 	f := Compare(sheet(0.375), sheet(0.25), Degradation{Slowdown: 1.2, Excess: 1})
 	if before, now, ok := f.Busy(g); !ok || before.Of != 0.5 || now.Of != 0.75 {
@@ -137,7 +139,7 @@ func newSlowed(t *testing.T, clocks ...float32) *Contrast {
 	plan.add(telemetry.GPU, column{metric: metric})
 	s := twoHosts()
 	sheet := func(at func(k int) float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 6), stale: make([][]bool, 6)}
+		sh := plan.sheet(s, Span{})
 		for k := range clocks {
 			sh.rows[2+k], sh.stale[2+k] = []Stat{{Seen: 1, Mean: at(k)}}, []bool{false}
 		}
@@ -161,7 +163,7 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 	s.meet(job, true)
 	s.carriers, s.gpusIn, s.ranked = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0)
 	sheet := func(by *telemetry.Metric, seen int32, mean float32) *Sheet {
-		sh := &Sheet{plan: plan, survey: s, rows: make([][]Stat, 7), stale: make([][]bool, 7)}
+		sh := plan.sheet(s, Span{})
 		for k := range 4 {
 			sh.rows[2+k] = make([]Stat, 2)
 			sh.rows[2+k][plan.find(telemetry.GPU, by.Name, 0)] = Stat{Seen: seen, Mean: mean, Most: min(0.4, 4*mean)}
@@ -196,5 +198,30 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 		if f.Placement(job, reported); reported[explain.ComputeUniform] != 0.3 || reported[explain.ComputeUniform.Err()] != 0 {
 			t.Errorf("%s: what ranks report became %v", name, reported)
 		}
+	}
+}
+
+// TestAJobOfTwoHostsWaitsForOne: the GPUs of one of two hosts compute twice as long, and
+// those of the other wait for them: that is no work of all.
+func TestAJobOfTwoHostsWaitsForOne(t *testing.T) {
+	catalogue := telemetry.DefaultCatalogue()
+	tensor, _ := catalogue.Lookup(metricTensor)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: tensor})
+	s := twoHosts()
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
+	s.meet(job, true)
+	s.carriers, s.gpusIn, s.ranked = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0)
+	sheet := func(mean ...float32) *Sheet {
+		sh := plan.sheet(s, Span{})
+		for k, m := range mean {
+			sh.rows[2+k] = []Stat{{Seen: 25, Mean: m, Most: 0.4}}
+		}
+		return sh
+	}
+	f := Compare(sheet(0.4, 0.4, 0.2, 0.2), sheet(0.4, 0.4, 0.4, 0.4), Degradation{Slowdown: 2, Excess: 1, Steps: true})
+	v := explain.Values{}
+	if f.Placement(job, v); math.Abs(v[explain.ComputeUniform]) > 1e-6 {
+		t.Errorf("all compute longer by %v of the loss", v[explain.ComputeUniform])
 	}
 }

@@ -72,6 +72,8 @@ type Sheet struct {
 	span   Span
 	rows   [][]Stat // by entity; nil where nothing is read of its kind
 	stale  [][]bool // by entity and column: it had data, and has none any more
+	pulse  []int32  // by entity: the column with the most samples, -1 where none has any
+	silent []silence
 }
 
 // beforeSteps is how many steps before a degradation represent the time before it.
@@ -104,6 +106,10 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 			for c := range columns {
 				sh.rows[i][c], sh.stale[i][c] = r.read(c)
 			}
+			sh.pulse[i] = r.pulse()
+			if c := sh.pulse[i]; c >= 0 && sh.stale[i][c] {
+				sh.silent[i] = r.silence(int(c))
+			}
 		}
 	})
 	return sh
@@ -135,7 +141,8 @@ func slotsOf(h History, e telemetry.Entity, columns []column) []int32 {
 // sheet returns an empty sheet. Its rows are in one array: the largest job has
 // hundreds of thousands.
 func (p *Plan) sheet(s *Survey, span Span) *Sheet {
-	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), stale: make([][]bool, len(s.all))}
+	sh := &Sheet{plan: p, survey: s, span: span, rows: make([][]Stat, len(s.all)), stale: make([][]bool, len(s.all)),
+		pulse: make([]int32, len(s.all)), silent: make([]silence, len(s.all))}
 	total := 0
 	for i := range s.all {
 		total += len(p.of(s.all[i].Kind))
@@ -203,6 +210,60 @@ func (r *reader) read(i int) (Stat, bool) {
 		}
 	}
 	return r.stat(c), stale
+}
+
+// pulse is the column of an entity that is reported most often, the first of several; -1
+// where none is. Sites differ in what they report of a GPU or a NIC, and whatever they
+// report stops when it does.
+func (r *reader) pulse() int32 {
+	out, least := int32(-1), telemetry.Duration(0)
+	for c, slot := range r.slots {
+		if slot < 0 {
+			continue
+		}
+		chosen := r.src.History.Chosen(int(slot))
+		every := r.src.History.Cadence(chosen)
+		if _, reported := r.src.History.Last(chosen); reported && (out < 0 || every < least) {
+			out, least = int32(c), every
+		}
+	}
+	return out
+}
+
+// silence is whether an entity, whatever is reported of it, is reported no more.
+type silence uint8
+
+const (
+	reported   silence = iota
+	fellSilent         // since about the span began
+	wasSilent          // for longer
+)
+
+// silentBefore a span an entity may have fallen silent because of what began in it: a job
+// goes on without a host until its step needs it.
+const silentBefore = telemetry.Duration(60e9)
+
+// silence returns how silent the entity of a stale column is: not, where something else of
+// it was reported since, by more than the column's interval; a collector that stops is not
+// what it reads.
+func (r *reader) silence(c int) silence {
+	at := r.src.History.Chosen(int(r.slots[c]))
+	last, _ := r.src.History.Last(at)
+	until := last.Add(r.src.History.Cadence(at))
+	since := func(slot int32) bool {
+		if slot < 0 {
+			return false
+		}
+		seen, ever := r.src.History.Last(r.src.History.Chosen(int(slot)))
+		return ever && seen > until
+	}
+	switch {
+	case slices.ContainsFunc(r.slots, since):
+		return reported
+	case last < r.span.From.Add(-silentBefore):
+		return wasSilent
+	}
+	return fellSilent
 }
 
 // Heat has a delay: a fan that stops or coolant that comes warmer has its effect

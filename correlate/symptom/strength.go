@@ -183,7 +183,7 @@ func (f *Contrast) worsened(i int32, c int, col column) (float64, bool) {
 
 // othersWorse is the median of worsened over the rest of an entity's class.
 func (f *Contrast) othersWorse(i int32, c int, col column) median {
-	return f.medianOf(f.survey.class[i], i, func(k int32) (float64, bool) { return f.worsened(k, c, col) })
+	return f.medianOf(f.survey.class[i], only(i), func(k int32) (float64, bool) { return f.worsened(k, c, col) })
 }
 
 // medianWorse is the median of worsened over a class.
@@ -191,7 +191,7 @@ func (f *Contrast) medianWorse(class int32, c int, col column) median {
 	key := peerKey{class, int32(c), ofWorse}
 	m, ok := f.medians[key]
 	if !ok {
-		m = f.medianOf(class, noEntity, func(i int32) (float64, bool) { return f.worsened(i, c, col) })
+		m = f.medianOf(class, none, func(i int32) (float64, bool) { return f.worsened(i, c, col) })
 		f.medians[key] = m
 	}
 	return m

@@ -16,6 +16,9 @@ const (
 	// median of its peers: there it is left out, so that one of two pumps is
 	// compared with the other.
 	smallClass = 8
+	// restPart times as many as some entities are, a class is not so large that they
+	// weigh little in its median.
+	restPart = 4
 	// leastPeers of an entity must be seen for their median to be evidence.
 	leastPeers = 2
 )
@@ -119,8 +122,12 @@ func (f *Contrast) take(i int32, x *explain.Reading) (float64, bool) {
 }
 
 // column is what a reading reads of an entity, -1 where nothing is read: of a
-// quantity the first of its instruments that shows it now and showed it before.
+// quantity the first of its instruments that shows it now and showed it before, of its
+// silence whatever was reported most often.
 func (f *Contrast) column(i int32, x *explain.Reading) int {
+	if x.Take == explain.TakeNoData {
+		return int(f.now.pulse[i])
+	}
 	kind := f.survey.all[i].Kind
 	by := f.plan.shownBy[x.Metric]
 	if by == nil {
@@ -191,9 +198,6 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		return r, ok
 	case explain.TakeExplained:
 		return (float64(now.Mean) - float64(before.Mean)) / f.degradation.Excess, seen && known && f.degradation.Excess > 0
-	case explain.TakePeersExplained:
-		r, ok := f.againstPeers(i, c, explain.TakePeersRatio)
-		return (r - 1) / (f.degradation.Slowdown - 1), ok && f.degradation.Steps && f.degradation.Slowdown > 1
 	case explain.TakeNoData:
 		return f.silence(i, c)
 	}
@@ -244,43 +248,90 @@ func ratio(now, before float64) float64 {
 	return min(now/before, ratioCap)
 }
 
+// silence is 1 where an entity was reported until about the degradation began and is no
+// more; one that was silent for long before says nothing.
 func (f *Contrast) silence(i int32, c int) (float64, bool) {
-	if f.now.stale[i][c] {
-		return 1, true
-	}
 	_, seen := f.now.at(i, c)
 	_, known := f.before.at(i, c)
+	switch f.now.silent[i] {
+	case fellSilent:
+		return 1, true
+	case wasSilent:
+		return 0, false
+	}
 	return 0, seen || known
 }
 
-// againstPeers takes a difference to the median of an entity's class.
-func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, bool) {
-	var own explain.Take
+// ownOf is what a take reads of an entity itself and compares with what the median of others
+// of its class is; false where it compares nothing.
+func ownOf(take explain.Take) (own explain.Take, compares bool) {
 	switch take {
 	case explain.TakePeers:
-		own = explain.TakeShift
-	case explain.TakePeersRatio:
-		own = explain.TakeRatio
+		return explain.TakeShift, true
+	case explain.TakePeersRatio, explain.TakePeersExplained:
+		return explain.TakeRatio, true
 	case explain.TakeBelowPeers:
-		own = explain.TakeNow
-	default:
-		return 0, false
+		return explain.TakeNow, true
 	}
+	return "", false
+}
+
+// againstPeers compares an entity with the median of its class.
+func (f *Contrast) againstPeers(i int32, c int, take explain.Take) (float64, bool) {
+	own, compares := ownOf(take)
 	v, ok := f.number(i, c, own)
-	if !ok {
+	if !compares || !ok {
 		return 0, false
 	}
 	m := f.median(f.survey.class[i], c, own)
 	if m.seen <= smallClass {
 		m = f.others(i, c, own)
 	}
-	switch {
-	case m.seen == 0:
+	return f.against(m, v, take)
+}
+
+// against compares a number with the median of others.
+func (f *Contrast) against(m median, v float64, take explain.Take) (float64, bool) {
+	if m.seen == 0 {
 		return 0, false
-	case take == explain.TakePeers:
+	}
+	switch take {
+	case explain.TakePeers:
 		return v - m.v, true
+	case explain.TakePeersExplained:
+		return (ratio(v, m.v) - 1) / (f.degradation.Slowdown - 1), f.degradation.Steps && f.degradation.Slowdown > 1
 	}
 	return ratio(v, m.v), true
+}
+
+// rest are the others that some entities of a class are compared with together, where these
+// are so many of it that they would weigh in its median: a host of two with the other.
+type rest struct {
+	of     map[int32]bool
+	class  int32
+	c      int
+	median median
+}
+
+// againstRest compares one of some entities with those of its class that are not among them;
+// ok is false where there are none or enough of them that it makes no difference.
+func (f *Contrast) againstRest(r *rest, of []int32, i int32, c int, take explain.Take) (v float64, ok bool) {
+	own, compares := ownOf(take)
+	class := f.survey.class[i]
+	if all := len(f.survey.alike[class]); !compares || len(of) >= all || restPart*len(of) < all {
+		return 0, false
+	}
+	if v, ok = f.number(i, c, own); !ok {
+		return 0, false
+	}
+	if r.of == nil || r.class != class || r.c != c {
+		*r = rest{of: map[int32]bool{}, class: class, c: c}
+		for _, k := range of {
+			r.of[k] = true
+		}
+		r.median = f.medianOf(class, func(k int32) bool { return r.of[k] }, func(k int32) (float64, bool) { return f.number(k, c, own) })
+	}
+	return f.against(r.median, v, take)
 }
 
 // median is of a take over a class.
@@ -288,7 +339,7 @@ func (f *Contrast) median(class int32, c int, take explain.Take) median {
 	key := peersOf(class, c, take)
 	m, ok := f.medians[key]
 	if !ok {
-		m = f.medianOf(class, noEntity, func(i int32) (float64, bool) { return f.number(i, c, take) })
+		m = f.medianOf(class, none, func(i int32) (float64, bool) { return f.number(i, c, take) })
 		f.medians[key] = m
 	}
 	return m
@@ -296,17 +347,18 @@ func (f *Contrast) median(class int32, c int, take explain.Take) median {
 
 // others is the median over the rest of an entity's class.
 func (f *Contrast) others(i int32, c int, take explain.Take) median {
-	return f.medianOf(f.survey.class[i], i, func(k int32) (float64, bool) { return f.number(k, c, take) })
+	return f.medianOf(f.survey.class[i], only(i), func(k int32) (float64, bool) { return f.number(k, c, take) })
 }
 
-// noEntity is the number of none.
-const noEntity = int32(-1)
+// none is no entity, and only is one, that a median leaves out.
+func none(int32) bool               { return false }
+func only(i int32) func(int32) bool { return func(k int32) bool { return k == i } }
 
-// medianOf returns the median of what of returns for the entities of a class but one.
-func (f *Contrast) medianOf(class, but int32, of func(int32) (float64, bool)) median {
+// medianOf returns the median of what of returns for the entities of a class but some.
+func (f *Contrast) medianOf(class int32, but func(int32) bool, of func(int32) (float64, bool)) median {
 	var vs []float64
 	for _, i := range f.survey.alike[class] {
-		if v, ok := of(i); ok && i != but {
+		if v, ok := of(i); ok && !but(i) {
 			vs = append(vs, v)
 		}
 	}
@@ -376,19 +428,24 @@ func (f *Contrast) scope(i int32, x *explain.Reading) []int32 {
 func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
 	f.buf = f.buf[:0]
 	kind, c := telemetry.Kind(""), -1
-	quantity := f.plan.shownBy[x.Metric] != nil
+	others := rest{}
+	each := f.plan.shownBy[x.Metric] != nil || x.Take == explain.TakeNoData // has its own column
 	for _, i := range of {
 		if x.Event != "" {
 			f.buf = append(f.buf, f.count(i, x))
 			continue
 		}
-		if k := f.survey.all[i].Kind; k != kind || quantity {
+		if k := f.survey.all[i].Kind; k != kind || each {
 			kind, c = k, f.column(i, x)
 		}
 		if c < 0 {
 			continue
 		}
-		if v, ok := f.number(i, c, x.Take); ok {
+		v, ok := f.againstRest(&others, of, i, c, x.Take)
+		if !ok {
+			v, ok = f.number(i, c, x.Take)
+		}
+		if ok {
 			f.buf = append(f.buf, v)
 		}
 	}
