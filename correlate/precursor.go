@@ -13,8 +13,8 @@ import (
 // A precursor is a gauge of the plant that leaves the range it was in: a flow that
 // is lost, a fan that stops. Such meters are read every 10 to 60 seconds, so that a
 // detector that needs several samples reports minutes late. Two samples far outside
-// of all that are kept are enough, or one of each of two gauges at one place, because
-// nothing is concluded but that the gauge has moved; a signature states how far is
+// of all that are kept are enough, or one of each of two gauges at one place, or one where
+// another feature of its signature shows the same, because nothing is concluded but that the gauge has moved; a signature states how far is
 // dangerous.
 
 const (

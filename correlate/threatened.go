@@ -57,18 +57,14 @@ func (e *risks) threatened(x *explain.Trouble) {
 // threatening lists when each open risk began that a job depends on: by a host of its, or
 // by what it uses.
 func (e *risks) threatening(j *jobs.Job) (out []telemetry.Interval) {
-	var hosts []telemetry.Entity
-	for i, r := range e.open {
-		if i == 0 {
-			hosts = e.nodes(j.Entity)
-		}
-		in := &r.incident
-		on := func(x telemetry.Entity) bool {
-			_, found := slices.BinarySearchFunc(in.Impact.Entities, x, telemetry.Entity.Compare)
-			return found
-		}
-		if e.uses(j.Entity, in.Root.Entity) || slices.ContainsFunc(hosts, on) {
-			out = append(out, in.Onset)
+	if len(e.open) == 0 {
+		return nil
+	}
+	hosts := e.nodes(j.Entity)
+	for _, r := range e.open {
+		dependent := func(host telemetry.Entity) bool { return in(r.incident.Impact.Entities, host) }
+		if e.uses(j.Entity, r.incident.Root.Entity) || slices.ContainsFunc(hosts, dependent) {
+			out = append(out, r.incident.Onset)
 		}
 	}
 	return out

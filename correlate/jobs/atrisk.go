@@ -50,15 +50,10 @@ func (j *Job) slowerSince(at telemetry.Interval, g telemetry.Time, u usual) *Deg
 	if now-was < float64(riskDeviations*err) || now < float64((1+leastShift)*was) {
 		return nil
 	}
-	h := j.suspected(g, u)
-	h.Before, h.Expected, h.line, h.inBlocks = was, was, was/2+now/2, true
-	steps = steps[firstAbove(since, h.line):]
-	h.Onset = steps[0].within()
-	h.recoverAfter = blockSteps * calmBlocks(float64((now-was)*math.Sqrt(blockSteps))/scatter)
-	for _, p := range steps {
-		h.sampled.sample(p.length)
-		h.addSlow(p.at, p.length, p.n)
-	}
+	h, line := j.suspected(g, u), was/2+now/2
+	h.Before, h.Expected = was, was
+	steps = steps[firstAbove(since, line):]
+	h.inMeans(steps, line, float64((now-was)*math.Sqrt(blockSteps))/scatter)
 	j.past.forget(max(0, len(steps)-len(j.suspects)))
 	j.blocks.restart()
 	return h

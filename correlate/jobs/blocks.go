@@ -109,15 +109,21 @@ func (j *Job) inBlocks() (out []pending) {
 
 // blocksDegraded is the degradation that shows in the pending blocks.
 func (j *Job) blocksDegraded(g telemetry.Time, u usual) *Degradation {
-	h, steps := j.suspected(g, u), j.inBlocks()
+	h := j.suspected(g, u)
 	slow, usual := mean(j.blocks.accumulated), j.blocks.past.usual()
-	h.line, h.inBlocks, h.recoverAfter = u.mean/2+slow/2, true, blockSteps*calmBlocks((slow-usual.mean)/usual.sigma)
+	h.inMeans(j.inBlocks(), u.mean/2+slow/2, (slow-usual.mean)/usual.sigma)
+	return h
+}
+
+// inMeans makes a degradation one of steps that are longer in the mean of a block, by so
+// many deviations of one: blocks whose mean is above the line are slow.
+func (h *Degradation) inMeans(steps []pending, line, deviations float64) {
+	h.line, h.inBlocks, h.recoverAfter = line, true, blockSteps*calmBlocks(deviations)
 	h.Onset = steps[0].within()
 	for _, p := range steps {
 		h.sampled.sample(p.length)
 		h.addSlow(p.at, p.length, p.n)
 	}
-	return h
 }
 
 // calmBlocks are how many blocks in a row must be as usual for a degradation by so many

@@ -28,7 +28,7 @@ type Senses struct {
 // slowerSince returns the degradation of a job whose steps are longer since something that
 // it depends on is in trouble; nil where there is none.
 func (s *Senses) slowerSince(j *Job, g telemetry.Time, u usual) *Degradation {
-	if s.Threatened == nil {
+	if s.Threatened == nil || len(j.Recent) < riskBefore+riskSince {
 		return nil
 	}
 	for _, at := range s.Threatened(j) {

@@ -106,6 +106,9 @@ func (p *Plan) Read(s *Survey, src Source, span Span, during bool) *Sheet {
 			for c := range columns {
 				sh.rows[i][c], sh.stale[i][c] = r.read(c)
 			}
+			if sh.pulse[i] = -1; !during {
+				continue // silence is of the degradation
+			}
 			sh.pulse[i] = r.pulse()
 			if c := sh.pulse[i]; c >= 0 && sh.stale[i][c] {
 				sh.silent[i] = r.silence(int(c))
