@@ -54,7 +54,7 @@ func TestScopesReachWhoTheyName(t *testing.T) {
 			if c.of == explain.OfJob {
 				s.steps.Observe(telemetry.Series{Entity: entity(e), Metric: r.Metric}, second(degradedAt+5), bit)
 			}
-			s.tells(e, c.read, 0, bit)
+			s.reports(e, c.read, 0, bit)
 			if slices.Contains(c.names, e) {
 				want += bit
 			}
@@ -92,8 +92,8 @@ func TestTakesAreWhatTheySay(t *testing.T) {
 		s := newHall(t)
 		r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", take)
 		s.asks("loop", r)
-		s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 30)
-		s.tells("loop:l1 loop:l2 loop:l3", "coolant_flow_liters_per_minute", 40, 38)
+		s.reports("loop:l0", "coolant_flow_liters_per_minute", 40, 30)
+		s.reports("loop:l1 loop:l2 loop:l3", "coolant_flow_liters_per_minute", 40, 38)
 		if got, ok := s.contrast().Read(entity("loop:l0"), r); !ok || !near(got, want) {
 			t.Errorf("%s: %v, %v, want %v", take, got, ok, want)
 		}
@@ -113,7 +113,7 @@ func TestAmongManyOneNumber(t *testing.T) {
 		}
 		s.asks("loop", r)
 		for k, g := range s.gpus()[:4] {
-			s.tells(g, "gpu_temperature_celsius", 40, []float64{40, 50, 70, 90}[k])
+			s.reports(g, "gpu_temperature_celsius", 40, []float64{40, 50, 70, 90}[k])
 		}
 		if got, ok := s.contrast().Read(entity("loop:l0"), r); !ok || !near(got, want) {
 			t.Errorf("%s: %v, %v, want %v", among, got, ok, want)
@@ -128,7 +128,7 @@ func TestAStorageIsSlowerThanBeforeItsTrouble(t *testing.T) {
 	s := newHall(t)
 	r := reading("storage_write_latency_seconds", explain.OfRoot, "", explain.TakeRatio)
 	s.asks("storage", r)
-	s.tellsLike("storage:s0", "storage_write_latency_seconds", func(sec int) (float64, bool) {
+	s.reportsLike("storage:s0", "storage_write_latency_seconds", func(sec int) (float64, bool) {
 		if sec > degradedAt-60 {
 			return 3e-3, true
 		}
@@ -145,7 +145,7 @@ func TestBitsAreSharesOfTime(t *testing.T) {
 	r := reading("gpu_clock_event_reasons", explain.OfRoot, "", explain.TakeBits)
 	r.Bits = 0x60
 	s.asks("gpu", r)
-	s.tellsLike("gpu:n0/0", "gpu_clock_event_reasons", func(sec int) (float64, bool) {
+	s.reportsLike("gpu:n0/0", "gpu_clock_event_reasons", func(sec int) (float64, bool) {
 		switch {
 		case sec > degradedAt && sec%2 == 0:
 			return 0x44, true
@@ -221,8 +221,8 @@ func TestWhatIsNotReportedYetIsNotStale(t *testing.T) {
 	noData := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNoData)
 	now := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
 	s.asks("fan", noData, now)
-	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 104 }) // closed up to 105
-	s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
+	s.reportsLike("fan:n0/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 104 }) // closed up to 105
+	s.reportsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
 	s.class[0], s.class[1] = telemetry.Slow, telemetry.Slow
 	c := s.contrast()
 	for name, want := range map[string]float64{"fan:n0/f": 0, "fan:n1/f": 1} {
@@ -244,7 +244,7 @@ func TestABaselineSurvivesASnapshot(t *testing.T) {
 	s := newHall(t)
 	r := reading("coolant_flow_liters_per_minute", explain.OfRoot, "", explain.TakeRatio)
 	s.asks("loop", r)
-	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40.1, 30.3)
+	s.reports("loop:l0", "coolant_flow_liters_per_minute", 40.1, 30.3)
 	s.clocks(0.7, "gpu:n0/0")
 	want, _ := s.contrast().Read(entity("loop:l0"), r)
 	c := s.against(func(b *symptom.Baseline) *symptom.Baseline {
@@ -287,8 +287,8 @@ func FuzzBaseline(f *testing.F) {
 func TestWhatAMachineDoesNotReportAnyMore(t *testing.T) {
 	s := newHall(t)
 	s.asks("fan", reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow))
-	s.tellsLike("fan:n0/f", "fan_speed_ratio", func(int) (float64, bool) { return 0.5, true })
-	s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
+	s.reportsLike("fan:n0/f", "fan_speed_ratio", func(int) (float64, bool) { return 0.5, true })
+	s.reportsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) { return 0.5, sec <= 90 })
 	c := s.contrast()
 	want := []telemetry.Series{{Entity: entity("fan:n1/f"), Metric: "fan_speed_ratio"}}
 	for _, root := range []string{"node:n1", "fan:n1/f", "gpu:n1/0"} {
@@ -321,9 +321,9 @@ func TestAQuantityIsReadFromWhatShowsIt(t *testing.T) {
 		s.asks("node", r)
 		for k, m := range c.heard {
 			for _, g := range s.gpus() {
-				s.tells(g, m, 100, 80)
+				s.reports(g, m, 100, 80)
 			}
-			s.tells("gpu:n2/0", m, 100, 100-float64(k))
+			s.reports("gpu:n2/0", m, 100, 100-float64(k))
 		}
 		f := s.contrast()
 		if got, ok := f.Read(entity("node:n2"), r); !ok || !near(got, 1.25) {
@@ -345,7 +345,7 @@ func TestPendingIsWhatWasReportedAndWillBe(t *testing.T) {
 		s := newHall(t)
 		r := reading("fan_speed_ratio", explain.OfRoot, "", explain.TakeNow)
 		s.asks("fan", r)
-		s.tellsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) {
+		s.reportsLike("fan:n1/f", "fan_speed_ratio", func(sec int) (float64, bool) {
 			return 0.5, sec <= c.until && c.until > 0 && (degradedAt-2-sec)%c.every == 0
 		})
 		s.cadence = telemetry.Duration(c.every) * 1e9
@@ -377,8 +377,8 @@ func TestAnEntityIsSilentWhateverItReported(t *testing.T) {
 		s := newHall(t)
 		noData := reading("gpu_engine_active_ratio", explain.OfRoot, "", explain.TakeNoData)
 		s.asks("gpu", noData, reading("gpu_power_watts", explain.OfRoot, "", explain.TakeNow), reading("gpu_temperature_celsius", explain.OfRoot, "", explain.TakeNow))
-		s.tellsLike("gpu:n0/0", "gpu_power_watts", until(c.power))
-		s.tellsLike("gpu:n0/0", "gpu_temperature_celsius", until(c.heat))
+		s.reportsLike("gpu:n0/0", "gpu_power_watts", until(c.power))
+		s.reportsLike("gpu:n0/0", "gpu_temperature_celsius", until(c.heat))
 		if got, ok := s.contrast().Read(entity("gpu:n0/0"), noData); ok != c.ok || got != c.want {
 			t.Errorf("%s: silent %v, %v, want %v, %v", name, got, ok, c.want, c.ok)
 		}
@@ -397,7 +397,7 @@ func TestHalfOfAClassIsComparedWithTheOther(t *testing.T) {
 		if g >= "gpu:n4" {
 			now = 250
 		}
-		s.tells(g, "gpu_power_watts", 500, now)
+		s.reports(g, "gpu_power_watts", 500, now)
 	}
 	if got, ok := s.contrast().Read(entity("pdu:p0"), r); !ok || !near(got, 2) {
 		t.Errorf("%v, %v, want 2", got, ok)

@@ -78,11 +78,11 @@ func (s *hall) edge(line string) {
 	s.edges = append(s.edges, telemetry.Edge{From: entity(f[0]), Relation: telemetry.Relation(f[1]), To: entity(f[2]), Source: "file"})
 }
 
-// tells writes a series with one value before the degradation and another since; of
+// reports writes a series with one value before the degradation and another since; of
 // several entities where the name lists them, separated by spaces.
-func (s *hall) tells(of, metric string, before, now float64) {
+func (s *hall) reports(of, metric string, before, now float64) {
 	for _, name := range strings.Split(of, " ") {
-		s.tellsLike(name, metric, func(sec int) (float64, bool) {
+		s.reportsLike(name, metric, func(sec int) (float64, bool) {
 			if sec <= degradedAt {
 				return before, true
 			}
@@ -91,7 +91,7 @@ func (s *hall) tells(of, metric string, before, now float64) {
 	}
 }
 
-func (s *hall) tellsLike(of, metric string, f func(int) (float64, bool)) {
+func (s *hall) reportsLike(of, metric string, f func(int) (float64, bool)) {
 	x := telemetry.Series{Entity: entity(of), Metric: telemetry.MetricName(metric)}
 	for i := range s.series {
 		if s.series[i] == x {
@@ -106,10 +106,10 @@ func (s *hall) tellsLike(of, metric string, f func(int) (float64, bool)) {
 // a part of it.
 func (s *hall) clocks(part float64, slow ...string) {
 	for _, g := range s.gpus() {
-		s.tells(g, "gpu_sm_clock_hertz", 2e9, 2e9)
+		s.reports(g, "gpu_sm_clock_hertz", 2e9, 2e9)
 	}
 	for _, g := range slow {
-		s.tells(g, "gpu_sm_clock_hertz", 2e9, 2e9*part)
+		s.reports(g, "gpu_sm_clock_hertz", 2e9, 2e9*part)
 	}
 }
 

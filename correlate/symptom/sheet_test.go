@@ -64,7 +64,7 @@ func TestAClockIsReadAtWork(t *testing.T) {
 	}
 	delete(h, metricEngine)
 	if s := h.of(t, metricClock); s.Seen != 4 {
-		t.Errorf("where nobody tells of the engine: %+v", s)
+		t.Errorf("where nothing is reported of the engine: %+v", s)
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *hall) measures(c interface {
 func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
 	s := newHall(t)
 	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
-	s.tells("gpu:n1/1", "gpu_sm_clock_hertz", 2e9, 0.8e9)
+	s.reports("gpu:n1/1", "gpu_sm_clock_hertz", 2e9, 0.8e9)
 	c := s.contrast()
 	dose := func(part float64) float64 { return (1/part - 1) / 0.25 }
 	s.measures(c, "loop:l0", explain.Values{explain.Recall: 1, explain.Precision: 1, explain.ClockExplained: dose(0.4)})
@@ -59,7 +59,7 @@ func TestWhoIsAfflicted(t *testing.T) {
 	} {
 		s := newHall(t)
 		s.clocks(c.all, s.gpus()...)
-		s.tells("gpu:n0/0", "gpu_sm_clock_hertz", 2e9, 2e9*c.one)
+		s.reports("gpu:n0/0", "gpu_sm_clock_hertz", 2e9, 2e9*c.one)
 		v := explain.Values{}
 		s.contrast().Placement(entity("gpu:n0/0"), v)
 		if !near(v[explain.Recall], c.want) {
@@ -68,14 +68,14 @@ func TestWhoIsAfflicted(t *testing.T) {
 	}
 	s := newHall(t) // a clock that always wandered by 10 %
 	s.clocks(1)
-	s.tellsLike("gpu:n0/0", "gpu_sm_clock_hertz", func(sec int) (float64, bool) {
+	s.reportsLike("gpu:n0/0", "gpu_sm_clock_hertz", func(sec int) (float64, bool) {
 		if sec > degradedAt {
 			return 1.93e9, true
 		}
 		return 2e9 + 4e8*float64(sec%3-1), true
 	})
 	s.measures(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 0})
-	s.tells("gpu:n0/0", "gpu_clock_event_reasons", 4, 0x24) // and now reports heat
+	s.reports("gpu:n0/0", "gpu_clock_event_reasons", 4, 0x24) // and now reports heat
 	s.measures(s.contrast(), "gpu:n0/0", explain.Values{explain.Recall: 1})
 }
 
@@ -123,9 +123,9 @@ func TestSuspectsShowWhatIsRequired(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
 	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
-	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
-	s.tells("loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
-	s.tells("loop:l3", "coolant_flow_liters_per_minute", 40, 5) // not the job's
+	s.reports("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+	s.reports("loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
+	s.reports("loop:l3", "coolant_flow_liters_per_minute", 40, 5) // not the job's
 	var got []string
 	for _, e := range s.contrast().Suspects() {
 		got = append(got, e.String())
@@ -142,8 +142,8 @@ func TestStrangersAndOrderChangeNothing(t *testing.T) {
 		s := newHall(t)
 		s.sigs = hot()
 		s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
-		s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
-		s.tells("loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
+		s.reports("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+		s.reports("loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
 		change(s)
 		c := s.contrast()
 		out := ""
@@ -166,7 +166,7 @@ func TestStrangersAndOrderChangeNothing(t *testing.T) {
 	if got := values(func(s *hall) {
 		s.edge("rack:r9 contains node:n9")
 		s.edge("node:n9 contains gpu:n9/0")
-		s.tells("gpu:n9/0", "gpu_sm_clock_hertz", 2e9, 1e8)
+		s.reports("gpu:n9/0", "gpu_sm_clock_hertz", 2e9, 1e8)
 		s.edge("job:other runs gpu:n9/0")
 	}); got != want {
 		t.Errorf("with a stranger in trouble:\n%s\nwant\n%s", got, want)
@@ -180,18 +180,18 @@ func TestTheStrongestSymptomIsTheCause(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
 	s.clocks(1)
-	s.tells("loop:l0 loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
+	s.reports("loop:l0 loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 40)
 	for _, g := range s.gpus() {
-		s.tells(g, "gpu_temperature_celsius", 60, 60)
+		s.reports(g, "gpu_temperature_celsius", 60, 60)
 	}
 	if got := s.contrast().Strongest(); len(got) != 0 {
 		t.Errorf("of a calm site: %+v", got)
 	}
 	for _, g := range s.gpus()[:4] {
-		s.tells(g, "gpu_temperature_celsius", 60, 85)
-		s.tells(g, "gpu_sm_clock_hertz", 2e9, 1.4e9)
+		s.reports(g, "gpu_temperature_celsius", 60, 85)
+		s.reports(g, "gpu_sm_clock_hertz", 2e9, 1.4e9)
 	}
-	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+	s.reports("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
 	got := s.contrast().Strongest()
 	if len(got) == 0 || got[0].Entity != entity("loop:l0") || got[0].Domain != telemetry.Cooling || got[0].Weight <= 0.5 {
 		t.Fatalf("got %+v", got)
@@ -205,7 +205,7 @@ func TestAMachineThatFellSilentIsSuspected(t *testing.T) {
 		s := newHall(t)
 		s.clocks(1)
 		for _, g := range silent {
-			s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
+			s.reportsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 		}
 		got := s.contrast().Strongest()
 		machine := len(got) > 0 && got[0].Entity == entity("node:n0") && got[0].Weight == 1
@@ -221,7 +221,7 @@ func TestStaleCoversIsSharedByTwoMachines(t *testing.T) {
 	s := newHall(t)
 	s.clocks(1)
 	for _, g := range []string{"gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
-		s.tellsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
+		s.reportsLike(g, "gpu_sm_clock_hertz", func(sec int) (float64, bool) { return 2e9, sec <= degradedAt })
 	}
 	s.measures(s.contrast(), "node:n0", explain.Values{explain.StaleRecall: 0.5})
 	s.measures(s.contrast(), "node:n2", explain.Values{explain.StaleRecall: 0})
@@ -232,8 +232,8 @@ func TestTheWayIsStated(t *testing.T) {
 	s := newHall(t)
 	s.sigs = hot()
 	s.clocks(0.5, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0")
-	s.tells("gpu:n1/0", "gpu_sm_clock_hertz", 2e9, 0.6e9)
-	s.tells("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
+	s.reports("gpu:n1/0", "gpu_sm_clock_hertz", 2e9, 0.6e9)
+	s.reports("loop:l0", "coolant_flow_liters_per_minute", 40, 20)
 	c := s.contrast()
 	if o, ok := c.StrongestReading(entity("loop:l0"), &hot()[0].Features[0]); !ok || o.Entity != entity("loop:l0") || o.Before != 40 || o.Now != 20 {
 		t.Errorf("telling: %+v, %v", o, ok)
@@ -272,10 +272,10 @@ func TestDomainsThatAreWell(t *testing.T) {
 	}
 	s.clocks(1)
 	for _, g := range s.gpus() {
-		s.tells(g, "gpu_temperature_celsius", 60, 61)
-		s.tells(g, "gpu_clock_event_reasons", 4, 4)
+		s.reports(g, "gpu_temperature_celsius", 60, 61)
+		s.reports(g, "gpu_clock_event_reasons", 4, 4)
 	}
-	s.tells("loop:l0 loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 39.6)
+	s.reports("loop:l0 loop:l1 loop:l2", "coolant_flow_liters_per_minute", 40, 39.6)
 	c = s.contrast()
 	for d, want := range map[telemetry.Domain]string{
 		telemetry.Computing: "all 12 GPUs keep their clocks: the slowest runs at 100 % of its clock before",
@@ -286,8 +286,8 @@ func TestDomainsThatAreWell(t *testing.T) {
 			t.Errorf("%v: %q, %v, want %q", d, why, ok, want)
 		}
 	}
-	s.tells("gpu:n4/0", "gpu_clock_event_reasons", 4, 0x84)
-	s.tells("gpu:n4/1", "gpu_temperature_celsius", 60, 80)
+	s.reports("gpu:n4/0", "gpu_clock_event_reasons", 4, 0x84)
+	s.reports("gpu:n4/1", "gpu_temperature_celsius", 60, 80)
 	s.clocks(0.6, "gpu:n4/0")
 	c = s.contrast()
 	for _, d := range []telemetry.Domain{telemetry.Computing, telemetry.Power, telemetry.Cooling} {
@@ -305,21 +305,21 @@ func TestWhatALoopDoesNotSlowIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		heats bool
-		heat  float64 // gpu n0/0's reasons; 0: it tells none
+		heat  float64 // gpu n0/0's reasons; 0: it states none
 		left  bool
 	}{
 		{"slow of itself", true, 0x4, true},
 		{"slowed by heat", true, 0x24, false},
-		{"it tells no reasons", true, 0, false},
+		{"it states no reasons", true, 0, false},
 		{"the root does not heat", false, 0x4, false},
 	} {
 		s := newHall(t)
 		s.clocks(0.7, "gpu:n0/0", "gpu:n0/1", "gpu:n1/0", "gpu:n1/1")
 		for _, g := range []string{"gpu:n0/1", "gpu:n1/0", "gpu:n1/1"} {
-			s.tells(g, "gpu_clock_event_reasons", 0x4, 0x44)
+			s.reports(g, "gpu_clock_event_reasons", 0x4, 0x44)
 		}
 		if c.heat != 0 {
-			s.tells("gpu:n0/0", "gpu_clock_event_reasons", 0x4, c.heat)
+			s.reports("gpu:n0/0", "gpu_clock_event_reasons", 0x4, c.heat)
 		}
 		x := s.contrast()
 		x.Exclude(entity("loop:l0"), c.heats)
@@ -355,7 +355,7 @@ func TestAUsualCheckpointIsNoIdling(t *testing.T) {
 			if g == "gpu:n0/0" || g == "gpu:n0/1" {
 				busy = 0.9
 			}
-			s.tellsLike(g, "gpu_engine_active_ratio", func(sec int) (float64, bool) {
+			s.reportsLike(g, "gpu_engine_active_ratio", func(sec int) (float64, bool) {
 				switch {
 				case sec > 105 && sec <= 109 || sec > 113 && sec <= 117:
 					return 0, true
