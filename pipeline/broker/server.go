@@ -143,6 +143,9 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := removeUnmade(s.cfg.Dir, s.cfg.Logger); err != nil {
+		return err
+	}
 	if s.nats, err = nats.NewServer(opts); err != nil {
 		return err
 	}
