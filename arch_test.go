@@ -198,6 +198,7 @@ lab/accuracy:            telemetry correlate/stats correlate/explain replay/scor
 lab/cases: telemetry correlate/stats correlate/explain engine replay replay/score replay/trace lab/cases/baseline
 lab/board:         telemetry
 lab/wire/authority:
+lab/wire/wiretest:
 lab/wire/gnmi:     telemetry lab/board lab/wire/authority github.com/openconfig/gnmi google.golang.org/grpc
 lab/live:          telemetry lab/board lab/cases lab/sim/fault
 lab/wire/redfish:  telemetry lab/board lab/wire/authority

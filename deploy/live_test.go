@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/rules/prometheus"
 )
 
@@ -138,7 +138,7 @@ func scraped(t *testing.T, target string) {
 	if err := os.WriteFile(filepath.Join(dir, "p.yml"), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listen := free(t)
+	listen := wiretest.FreeAddress(t)
 	ctx, stop := context.WithCancel(t.Context())
 	c := exec.CommandContext(ctx, program, "--config.file="+filepath.Join(dir, "p.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+listen)
 	said := &strings.Builder{}
@@ -193,17 +193,6 @@ func scraped(t *testing.T, target string) {
 		t.Log(said)
 	}
 	t.Logf("%d groups of rules, each healthy", groups)
-}
-
-// free returns an address that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func decode(url string, into any) error {

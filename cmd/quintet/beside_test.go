@@ -18,6 +18,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/lab/wire/exporter"
 	"github.com/quintet-dc/quintet/lab/wire/host"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -105,7 +106,7 @@ func BenchmarkHostBeside(b *testing.B) {
 		all := map[string]*process{"quintet": s.start("collect", "--config", s.path("collect.yaml"))}
 		pages := []string{d.gpus}
 		if path := peer(b, "node_exporter"); path != "" {
-			at := freeAddress(b)
+			at := wiretest.FreeAddress(b)
 			all["node_exporter"] = s.run(path, "--web.listen-address="+at, "--path.sysfs="+d.sys, "--collector.disable-defaults", "--collector.infiniband")
 			pages = append(pages, "http://"+at+"/metrics")
 			go fetchEverySecond(b.Context(), pages[1])

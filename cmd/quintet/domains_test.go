@@ -9,6 +9,7 @@ import (
 	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 // TestOneFaultOfEachDomain injects one fault of software, computing, network, power
@@ -52,7 +53,7 @@ func named(t *testing.T, what string, d due) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen, program := freeAddress(t), programIn(t, t.TempDir())
+	listen, program := wiretest.FreeAddress(t), programIn(t, t.TempDir())
 	told := lines(t, exec.CommandContext(t.Context(), program, "demo", "--seed", "3", "--listen", listen, "--fault", what, "--after", drillWarm.String(), "--lasts", drillLasts.String()))
 	wait(t, told, "  struck  ", 3*time.Minute) // it is struck
 	began, first := time.Now(), ""

@@ -20,6 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/lab/live"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/rules"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -171,7 +172,7 @@ func newModel(t *testing.T, gpus int, seed uint64) *live.Site {
 // run injects the fault and polls twice a second, as the page does.
 func (d *faultDrill) run(t *testing.T) {
 	t.Helper()
-	listen := freeAddress(t)
+	listen := wiretest.FreeAddress(t)
 	d.url, d.ear = "http://"+listen, newHookEar(t)
 	told := lines(t, exec.CommandContext(t.Context(), programIn(t, t.TempDir()), "demo", "--gpus", fmt.Sprint(d.gpus), "--seed", fmt.Sprint(d.seed), "--listen", listen,
 		"--fault", d.kind.Name+"@"+d.where.String(), "--after", drillWarm.String(), "--lasts", d.lasts.String(), "--webhook", d.ear.url))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/replay/play"
 )
 
@@ -23,7 +24,7 @@ const backAgain = 10 * time.Second
 // has each revision once.
 func TestServeOutlivesTheEngineProcess(t *testing.T) {
 	s := newSite(t, 7)
-	page := freeAddress(t)
+	page := wiretest.FreeAddress(t)
 	s.write("store.yaml", "listen: \""+page+"\"\ndata: "+s.path("data")+"\nnats: {listen: \""+s.log+"\"}\n"+
 		"notify:\n  receivers:\n    - name: ear\n      figures: true\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	service := s.start("serve", "--config", s.path("store.yaml"), "--role", "store,engine,notify,web", "--log-level", "warn")

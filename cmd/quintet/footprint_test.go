@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 // What a process takes when nothing happens: memory of its own (RssAnon) and
@@ -24,7 +26,7 @@ const (
 func BenchmarkIdleService(b *testing.B) {
 	for b.Loop() {
 		s := newSite(b, 1)
-		s.write("idle.yaml", "data: "+s.path("idle")+"\nlisten: \""+freeAddress(b)+"\"\ncollectors: {sysfs: [{path: "+s.path("nothing")+"}]}\n")
+		s.write("idle.yaml", "data: "+s.path("idle")+"\nlisten: \""+wiretest.FreeAddress(b)+"\"\ncollectors: {sysfs: [{path: "+s.path("nothing")+"}]}\n")
 		if err := os.MkdirAll(s.path("nothing/class/net"), 0o700); err != nil {
 			b.Fatal(err)
 		}

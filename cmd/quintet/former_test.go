@@ -22,6 +22,7 @@ import (
 
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/engine/enginetest"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/pipeline/config"
@@ -195,7 +196,7 @@ func TestServeOfFormerReleases(t *testing.T) {
 		t.Run(f.engine, func(t *testing.T) {
 			s := newSite(t, 1)
 			dir := unpacked(t, f.engine)
-			path, listen := filepath.Join(dir, "quintet.yaml"), freeAddress(t)
+			path, listen := filepath.Join(dir, "quintet.yaml"), wiretest.FreeAddress(t)
 			if code, out := command(t, "config", "migrate", path); code != cli.Sound {
 				t.Fatal(code, out)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/play"
@@ -26,7 +27,7 @@ func TestTheSiteWasOff(t *testing.T) {
 	}
 	s := newSite(t, 95)
 	s.within(30 * time.Minute)
-	page := "http://" + freeAddress(t)
+	page := "http://" + wiretest.FreeAddress(t)
 	s.write("store.yaml", "site: {name: site}\ndata: "+s.path("data")+"\nlisten: \""+strings.TrimPrefix(page, "http://")+"\"\nnats: {listen: \""+s.log+"\"}\n")
 	store := s.startStore()
 	s.enrolled()

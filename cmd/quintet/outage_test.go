@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -111,7 +112,7 @@ type outage struct {
 
 func (s *site) newOutage(memory, disk int64, dir string) *outage {
 	s.t.Helper()
-	o := &outage{s: s, dir: dir, disk: disk, page: freeAddress(s.t), ear: collectorstest.Listen(s.t)}
+	o := &outage{s: s, dir: dir, disk: disk, page: wiretest.FreeAddress(s.t), ear: collectorstest.Listen(s.t)}
 	s.write("store.yaml", "site: {name: lab}\ndata: "+s.path("data")+"\nlisten: \""+o.page+"\"\nnats: {listen: \""+s.log+"\", process: here}\n")
 	o.open()
 	s.enrolled()

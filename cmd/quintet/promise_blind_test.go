@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 // TestBlindnessOfOneHost kills the collector of a host with kill -9 and starts it
@@ -11,7 +13,7 @@ import (
 // for it, and receives from it again.
 func TestBlindnessOfOneHost(t *testing.T) {
 	s := newSite(t, 4)
-	page := freeAddress(t)
+	page := wiretest.FreeAddress(t)
 	s.write("store.yaml", "data: "+s.path("data")+"\nlisten: \""+page+"\"\nnats: {listen: \""+s.log+"\", process: here}\n")
 	s.start("serve", "--config", s.path("store.yaml"))
 	s.enrolled()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -20,7 +21,7 @@ import (
 func TestTheHistoryAcrossKills(t *testing.T) {
 	s := newSite(t, 3)
 	s.write("store.yaml", "data: "+s.path("data")+"\nstore: {enabled: false}\nnats: {listen: \""+s.log+"\"}\n")
-	address := freeAddress(t)
+	address := wiretest.FreeAddress(t)
 	s.write("history.yaml", "listen: \""+address+"\"\ndata: "+s.path("history")+"\n"+s.elsewhere(s.log))
 	s.startStore()
 	s.enrolled()

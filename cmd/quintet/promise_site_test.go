@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/replay"
 	"github.com/quintet-dc/quintet/replay/play"
@@ -60,9 +60,9 @@ func newSite(t testing.TB, seed uint64) *site {
 		s.end()
 	})
 	s.program = programIn(t, s.dir)
-	s.log = freeAddress(t)
+	s.log = wiretest.FreeAddress(t)
 	s.write("store.yaml", "data: "+s.path("data")+"\nnats: {listen: \""+s.log+"\"}\n")
-	s.write("engine.yaml", "listen: \""+freeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(s.log)+
+	s.write("engine.yaml", "listen: \""+wiretest.FreeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(s.log)+
 		"notify:\n  receivers:\n    - name: ear\n      figures: true\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	return s
 }
@@ -103,16 +103,6 @@ func (s *site) write(name, text string) {
 	if err := os.WriteFile(s.path(name), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // process is a running quintet.

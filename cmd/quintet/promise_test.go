@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/replay/play"
 )
 
@@ -43,7 +44,7 @@ func TestTransportEquality(t *testing.T) {
 	store := s.startStore()
 	s.enrolled()
 	link := newLink(t, s.log)
-	s.write("engine.yaml", "listen: \""+freeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(link.address)+
+	s.write("engine.yaml", "listen: \""+wiretest.FreeAddress(t)+"\"\ndata: "+s.path("engine")+"\n"+s.elsewhere(link.address)+
 		"notify:\n  receivers:\n    - name: ear\n      figures: true\n      webhook: {url: \""+s.receiver.url+"\", timeout: 5s}\n")
 	log := s.connect(link.address)
 	s.startEngine("engine.yaml")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quintet-dc/quintet/cmd/cli"
 	"github.com/quintet-dc/quintet/lab/live"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -136,7 +137,7 @@ func TestReadmeFirstMinute(t *testing.T) {
 		return time.Duration(n) * time.Second
 	}
 	began := time.Now()
-	demo := lines(t, exec.CommandContext(t.Context(), program, "demo", "--listen", freeAddress(t)))
+	demo := lines(t, exec.CommandContext(t.Context(), program, "demo", "--listen", wiretest.FreeAddress(t)))
 	wait(t, demo, "the page is at", time.Minute)
 	up := time.Now()
 	wait(t, demo, "  struck  ", promise(`After (\d+) s the first of five faults is struck`)+time.Second)
@@ -144,7 +145,7 @@ func TestReadmeFirstMinute(t *testing.T) {
 	wait(t, demo, "supplies no power any more", promise(`named within (\d+) s after the page is up`)-struck.Sub(up))
 	t.Logf("demo: page after %.1f s, struck %.1f s and named %.1f s later", up.Sub(began).Seconds(), struck.Sub(up).Seconds(), time.Since(up).Seconds())
 
-	listen := freeAddress(t)
+	listen := wiretest.FreeAddress(t)
 	recorded := lines(t, exec.CommandContext(t.Context(), program, "demo", "--recorded", "--listen", listen))
 	wait(t, recorded, "the page is at", time.Minute)
 	up = time.Now()

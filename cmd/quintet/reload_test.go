@@ -6,13 +6,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 // TestReload makes a running service reload its configuration, by signal and over
 // HTTP: an invalid one changes nothing, a valid one takes effect.
 func TestReload(t *testing.T) {
 	s := newSite(t, 3)
-	first, second := freeAddress(t), freeAddress(t)
+	first, second := wiretest.FreeAddress(t), wiretest.FreeAddress(t)
 	configure := func(listen, more string) {
 		s.write("serve.yaml", "data: "+s.path("data")+"\nlisten: \""+listen+"\"\ncollectors: {sysfs: [{path: "+s.dir+"}]}\n"+more)
 	}

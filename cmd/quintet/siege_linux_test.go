@@ -20,6 +20,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine/grants"
 	"github.com/quintet-dc/quintet/lab/sim/fault"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/replica"
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -110,7 +111,7 @@ func newSiege(s *site) *siege {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	g := &siege{s: s, wired: wired, page: freeAddress(s.t)}
+	g := &siege{s: s, wired: wired, page: wiretest.FreeAddress(s.t)}
 	entries := wired.entries()
 	entries["redfish"] = append(entries["redfish"], hostileBMC(s))
 	entries["gnmi"] = append(entries["gnmi"], hostileSwitch(s))

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 // TestSlurmHealthCheck runs Debian's slurmctld and slurmd with our
@@ -120,7 +122,7 @@ func startSlurm(t *testing.T, server string) *slurmCluster {
 	write("key", strings.Repeat("k", 64), 0o600)
 	write("check", fmt.Sprintf("#!/bin/sh\nexport QUINTET_SERVER=%s QUINTET_BIN=%s QUINTET_MIN_CONFIDENCE=0.7 QUINTET_RESUME=yes QUINTET_CONF=/nonexistent SLURM_CONF=%s\n%s >>%s 2>&1\ncode=$?\necho checked >>%s\nexit $code\n",
 		server, s.file("quintet"), s.file("slurm.conf"), check, s.file("check.log"), s.file("check.log")), 0o755)
-	controller, node := port(freeAddress(t)), port(freeAddress(t))
+	controller, node := port(wiretest.FreeAddress(t)), port(wiretest.FreeAddress(t))
 	write("slurm.conf", fmt.Sprintf(`ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort=%s

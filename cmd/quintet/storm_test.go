@@ -18,6 +18,7 @@ import (
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/dashboards/web/browsertest"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 const (
@@ -55,7 +56,7 @@ func TestTheStorm(t *testing.T) {
 	s.within(most)
 	slow := newHookEar(t)
 	slow.takes = slowAnswers
-	listen := freeAddress(t)
+	listen := wiretest.FreeAddress(t)
 	s.write("storm.yaml", "notify:\n  receivers:\n    - {name: ear, figures: true, webhook: {url: \""+s.receiver.url+"\"}}\n    - {name: slow, figures: true, webhook: {url: \""+slow.url+"\"}}\n")
 	p := s.start("demo", "--trace", trace, "--speed", speed, "--past", stormPast.String(), "--listen", listen, "--data", s.path("storm"), "--config", s.path("storm.yaml"))
 	url := "http://" + listen

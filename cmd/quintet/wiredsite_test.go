@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 )
 
 // TestADrillOverTheWire: a lab in one process, the service in another, and nothing
@@ -27,7 +28,7 @@ func TestADrillOverTheWire(t *testing.T) {
 		t.Skip("waits two minutes for jobs to have a usual step, and for a fault")
 	}
 	t.Parallel() // it waits most of its time
-	dir, listen := t.TempDir(), freeAddress(t)
+	dir, listen := t.TempDir(), wiretest.FreeAddress(t)
 	program := programIn(t, dir)
 	const secret = "gpu-slow"
 	schedule, file := filepath.Join(dir, "schedule"), filepath.Join(dir, "site.yaml")

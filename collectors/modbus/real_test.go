@@ -2,7 +2,6 @@ package modbus
 
 import (
 	"errors"
-	"net"
 	"strconv"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/quintet-dc/quintet/collectors"
 	"github.com/quintet-dc/quintet/collectors/collectorstest"
 	"github.com/quintet-dc/quintet/collectors/dial"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -42,8 +42,7 @@ func (gateway) HandleHoldingRegisters(r *modbus.HoldingRegistersRequest) ([]uint
 // TestModbusReadsAnIndependentServer over a real connection: two supplies behind one
 // gateway, and a third that does not answer, which is down alone.
 func TestModbusReadsAnIndependentServer(t *testing.T) {
-	port := freePort(t)
-	address := net.JoinHostPort("127.0.0.1", port)
+	address := wiretest.FreeAddress(t)
 	server, err := modbus.NewServer(&modbus.ServerConfiguration{URL: "tcp://" + address, MaxClients: 1}, gateway{})
 	if err != nil {
 		t.Fatal(err)
@@ -88,19 +87,4 @@ func TestModbusReadsAnIndependentServer(t *testing.T) {
 // of is a series of a supply.
 func of(psu string, metric telemetry.MetricName) telemetry.Series {
 	return telemetry.Series{Entity: telemetry.Entity{Kind: telemetry.PSU, Name: psu}, Metric: metric}
-}
-
-// freePort returns a port of loopback that was free a moment ago: the server takes an
-// address, not a listener.
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

@@ -9,19 +9,19 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/assist"
 )
 
 // A service that becomes unreachable is reported as a tool's error; when it is back
 // the next call reaches it.
 func TestBridgeOutlivesTheService(t *testing.T) {
-	address := "127.0.0.1:0"
+	address := wiretest.FreeAddress(t)
 	serve := func() (stop func()) {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		address = l.Addr().String()
 		mux := http.NewServeMux()
 		mux.Handle(assist.Path, assist.Handler(assist.Config{API: large{}}))
 		s := &http.Server{Handler: mux}

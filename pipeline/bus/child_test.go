@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
@@ -55,7 +56,7 @@ type process struct {
 
 func spawn(t *testing.T) *process {
 	p := &process{t: t, dir: t.TempDir()}
-	p.start("127.0.0.1:0")
+	p.start(wiretest.FreeAddress(t))
 	t.Cleanup(p.kill)
 	return p
 }

@@ -3,7 +3,6 @@ package bus_test
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	nats "github.com/nats-io/nats-server/v2/server"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 )
 
@@ -19,12 +19,7 @@ func cluster(t *testing.T) []*nats.Server {
 	t.Helper()
 	var routes []*url.URL
 	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		routes = append(routes, &url.URL{Scheme: "nats", Host: l.Addr().String()})
-		_ = l.Close()
+		routes = append(routes, &url.URL{Scheme: "nats", Host: wiretest.FreeAddress(t)})
 	}
 	var out []*nats.Server
 	for i, r := range routes {

@@ -3,10 +3,10 @@ package outbox
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -20,9 +20,8 @@ type theSite struct {
 }
 
 func newSite(t *testing.T) *theSite {
-	s := &theSite{t: t, cfg: broker.Config{Dir: t.TempDir(), Site: "lab", Listen: "127.0.0.1:0"}}
+	s := &theSite{t: t, cfg: broker.Config{Dir: t.TempDir(), Site: "lab", Listen: wiretest.FreeAddress(t)}}
 	s.start()
-	s.cfg.Listen = strings.TrimPrefix(s.server.URL(), "tls://")
 	if err := s.all().Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}

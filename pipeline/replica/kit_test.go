@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate"
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/engine"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/broker"
 	"github.com/quintet-dc/quintet/pipeline/bus"
 	"github.com/quintet-dc/quintet/replay"
@@ -92,7 +92,7 @@ type world struct {
 func newWorld(t *testing.T, set ...func(*bus.Config)) *world {
 	t.Helper()
 	t.Parallel() // they wait more than they work
-	w := &world{t: t, rec: recorded(t), cfg: broker.Config{Dir: t.TempDir(), Site: site, Listen: "127.0.0.1:0"}}
+	w := &world{t: t, rec: recorded(t), cfg: broker.Config{Dir: t.TempDir(), Site: site, Listen: wiretest.FreeAddress(t)}}
 	w.serve()
 	t.Cleanup(func() { w.server.Close() })
 	w.bus = w.join(broker.All, set...)
@@ -109,7 +109,6 @@ func (w *world) serve() {
 		w.t.Fatal(err)
 	}
 	w.server = s
-	w.cfg.Listen = strings.TrimPrefix(s.URL(), "tls://") // the same when it comes again
 }
 
 func within(t *testing.T, d time.Duration) context.Context {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/lab/wire/wiretest"
 	"github.com/quintet-dc/quintet/pipeline/notify"
 	"github.com/quintet-dc/quintet/pipeline/notify/alertmanager"
 	"github.com/quintet-dc/quintet/pipeline/notify/notifytest"
@@ -61,12 +61,7 @@ func startReal(t *testing.T) *real {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := wiretest.FreeAddress(t)
 	cmd := exec.Command(program, "--config.file="+config, "--storage.path="+dir, "--web.listen-address="+address, "--cluster.listen-address=")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
