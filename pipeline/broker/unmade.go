@@ -32,7 +32,7 @@ func removeUnmade(dir string, log *slog.Logger) error {
 		if err := os.RemoveAll(folder); err != nil {
 			return err
 		}
-		log.Warn("a stream that was being made when the last process ended is made anew", "stream", filepath.Base(folder))
+		log.Warn("a stream that was being made when the last process ended is made again", "stream", filepath.Base(folder))
 	}
 	return nil
 }
