@@ -68,6 +68,7 @@ type incidentCase struct {
 	first      explain.First     // who failed or fell behind first, zero until that is known
 	counted    fabric.Counted    // what ends of links counted since it began
 	judged     telemetry.Time
+	late       lateAnswers
 	// looked is when its cause was last searched for; judged is when that was done
 	// or its cost was updated. alike is set where the last two searches agreed.
 	looked   telemetry.Time
@@ -259,6 +260,10 @@ func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Degradation) *expl
 // gather collects the evidence of a case as of grid g.
 func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g telemetry.Time) *explain.Evidence {
 	ev := e.cost(c, j, h)
+	ev.Late = func(a *explain.Answer) (float64, bool) { return e.late(c, ev, a), c.pinned.times < stableAfter }
+	ev.Beyond = func(s telemetry.Series, level float64, falls bool) (telemetry.Interval, bool) {
+		return e.beyond(s, level, falls, telemetry.Interval{Earliest: h.Onset.Earliest, Latest: ev.To})
+	}
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
 	from = max(from, e.oldest(g))
@@ -540,6 +545,7 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		}
 		c.concurrent.snapshot(k)
 	}
+	c.late.snapshot(k)
 	k.Time(&c.judged)
 	k.Time(&c.looked)
 	k.Bool(&c.alike)

@@ -65,7 +65,7 @@ func (e *caseBook) begin(j *jobs.Job, g telemetry.Time) {
 		c.account.Again()
 		c.remainder.Again()
 		c.before, c.dependencies, c.hosts, c.saves, c.well, c.judged = fresh.before, fresh.dependencies, fresh.hosts, fresh.saves, false, 0
-		c.reportedWork = fresh.reportedWork
+		c.reportedWork, c.late = fresh.reportedWork, nil
 		c.restored = false // what was before this degradation was seen
 		return
 	}

@@ -250,7 +250,7 @@ func maybeSameRoot(a, b *explain.Incident) bool {
 // another one is sure of, or names what contains that: heat and drifts reach one job
 // long after another.
 func (e *caseBook) maybeOne(o, next *explain.Incident) bool {
-	if o.Root.Signature == explain.Unknown || ofKind(o) < sure || next.Root.Confidence >= min(ofKind(o), surely) {
+	if o.Root.Signature == explain.Unknown || ofKind(o) < sure || next.Root.Confidence >= min(ofKind(o), surely) || beganAfter(o, next) {
 		return false
 	}
 	if o.Root.Domain == next.Root.Domain && (e.within(o.Root.Entity, next.Root.Entity) || e.within(next.Root.Entity, o.Root.Entity)) {
@@ -264,6 +264,12 @@ func (e *caseBook) maybeOne(o, next *explain.Incident) bool {
 // lists reports whether an incident names an entity as root or alternative.
 func lists(in *explain.Incident, x telemetry.Entity) bool {
 	return in.Root.Entity == x || slices.ContainsFunc(in.Alternatives, func(o explain.Alternative) bool { return o.Entity == x })
+}
+
+// beganAfter reports whether the root of an incident began after another one did: it does
+// not explain that.
+func beganAfter(o, another *explain.Incident) bool {
+	return o.Root.Onset.Earliest.Sub(another.Onset.Latest) > togetherWithin
 }
 
 func beganTogether(a, b *explain.Incident) bool {

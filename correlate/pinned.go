@@ -62,6 +62,9 @@ func (e *caseBook) later(c *incidentCase, ev *explain.Evidence, best *explain.An
 		case root.Signature == nil:
 			*h = pinnedRoot{}
 		case best.Signature == root.Signature || network(root) && network(best): // the same, seen better
+		case best.Late >= 1 && h.times >= stableAfter:
+			e.keepPinned(c, ev, best, next)
+			return true
 		case ev.Akin(best.Entity, root, c.incident.Chain) && !explain.Apart(root.Signature, best.Signature):
 			if h.times >= stableAfter && network(root) != network(best) {
 				return false // a host's trouble and its nic's may be one, or not

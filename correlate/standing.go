@@ -10,7 +10,7 @@ import (
 // answer scores every signature for every candidate. What another degraded job's
 // case has found already is more likely than a second fault at the same time.
 func (e *caseBook) answer(ev *explain.Evidence) []explain.Answer {
-	return explain.Judge(e.cfg.Signatures, e.candidates(ev), ev.Unnamed(), keepAnswers)
+	return explain.Judge(e.cfg.Signatures, e.candidates(ev), explain.JudgeConfig{Unknown: ev.Unnamed(), Keep: keepAnswers, Late: ev.Late})
 }
 
 // candidates lists what could be the root of a job's degradation, measured.
@@ -74,7 +74,7 @@ func (e *caseBook) study(ev *explain.Evidence, g telemetry.Time) []explain.Answe
 	if e.cfg.Study {
 		e.out.Judgements = append(e.out.Judgements, explain.Judgement{At: g, Job: ev.Job, Candidates: cands, Unknown: ev.Unnamed()})
 	}
-	ev.Answers = explain.Judge(e.cfg.Signatures, cands, ev.Unnamed(), explain.Wide)
+	ev.Answers = explain.Judge(e.cfg.Signatures, cands, explain.JudgeConfig{Unknown: ev.Unnamed(), Keep: explain.Wide, Late: ev.Late})
 	return slices.Clone(ev.Answers[:min(keepAnswers, len(ev.Answers))])
 }
 

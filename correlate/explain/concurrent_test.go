@@ -168,7 +168,7 @@ func TestAnUnnamedCauseCompetesWithAWeakMatch(t *testing.T) {
 	e.Suspects = []explain.Suspect{{Entity: entity("loop:l0"), Weight: 1, Accounts: 1}}
 	for explained, want := range map[float64]string{0.12: explain.Unknown, 0.2: "gpu-slow"} {
 		cands := []explain.Candidate{{Entity: entity("gpu:h0/1"), Values: explain.Values{explain.ClockExplained: explained}}}
-		if got := explain.Judge(sigs, cands, e.Unnamed(), 3); got[0].Name() != want {
+		if got := explain.Judge(sigs, cands, explain.JudgeConfig{Unknown: e.Unnamed(), Keep: 3}); got[0].Name() != want {
 			t.Errorf("a dose of %v: %s at %v", explained, got[0].Name(), got[0].Entity)
 		}
 	}

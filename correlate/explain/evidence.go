@@ -39,6 +39,14 @@ type Evidence struct {
 	// Fell is Onset for a series that fell below a level.
 	Fell func(s telemetry.Series, level float64, near telemetry.Interval) (telemetry.Interval, bool)
 
+	// Late returns by how many usual steps the evidence for an answer certainly began
+	// after the degradation, and whether that counts against it. May be nil.
+	Late func(a *Answer) (by float64, counts bool)
+
+	// Beyond finds when a series was first beyond a level since the degradation began,
+	// below it where falls; false where that cannot be seen.
+	Beyond func(s telemetry.Series, level float64, falls bool) (telemetry.Interval, bool)
+
 	// ClockOff reports whether the times of a series are off by more than a second.
 	// May be nil.
 	ClockOff func(s telemetry.Series) bool
@@ -180,7 +188,7 @@ func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
 		return f.at, true
 	}
 	if f.level == 0 {
-		f.level, f.falls = e.levelOf(f.series())
+		f.level, f.falls = e.levelOf(f.series(), e.Degradation.Onset.Latest)
 	}
 	look := e.Onset
 	if f.falls {
@@ -196,13 +204,14 @@ func (e *Evidence) began(f fact) (telemetry.Interval, bool) {
 
 // levelOf returns the value beyond which a series has changed, a quarter of the
 // difference because what is found halfway began earlier, and whether beyond means
-// below. It is 0 where the series has not certainly changed.
-func (e *Evidence) levelOf(s telemetry.Series) (level float64, falls bool) {
+// below. What it is now is its mean since a time. The level is 0 where the series has not
+// certainly changed.
+func (e *Evidence) levelOf(s telemetry.Series, since telemetry.Time) (level float64, falls bool) {
 	if e.Measured == nil {
 		return 0, false
 	}
 	before, errBefore, ok := e.Measured(s, e.From, e.Degradation.Onset.Earliest)
-	now, errNow, okNow := e.Measured(s, e.Degradation.Onset.Latest, e.To)
+	now, errNow, okNow := e.Measured(s, since, e.To)
 	by := now - before
 	if !ok || !okNow || !(max(by, -by) > float64(3*max(errBefore, errNow))) {
 		return 0, false

@@ -320,12 +320,3 @@ func (f *fabricMeasures) anyHost(sw telemetry.Entity) bool {
 	}
 	return false
 }
-
-// tooLate is by how much of a usual step something certainly began after the job's
-// degradation did: from the latest onset of the degradation to its earliest onset.
-func tooLate(e *Evidence, at telemetry.Interval) float64 {
-	if !at.CannotPrecede(e.Degradation.Onset) || e.Degradation.Usual <= 0 {
-		return 0
-	}
-	return float64(at.Earliest-e.Degradation.Onset.Latest) / 1e9 / e.Degradation.Usual
-}

@@ -31,7 +31,7 @@ func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
 	s := []explain.Signature{signature("s", 0, explain.Feature{Measure: "x", Full: 1, For: 3, Against: -3})}
 	cands := []explain.Candidate{{Entity: entity("nic:a/n0"), Values: explain.Values{"x": 0.4}}}
 	at := explain.Unnamed{At: []explain.Suspect{{Entity: entity("nic:b/n0"), Weight: 0.3}, {Entity: entity("nic:a/n0"), Weight: 0.2}}}
-	got := explain.Judge(s, cands, at, 8)
+	got := explain.Judge(s, cands, explain.JudgeConfig{Unknown: at, Keep: 8})
 	if got[0].Entity != entity("nic:a/n0") || got[0].Name() != "s" {
 		t.Errorf("first is %s at %v", got[0].Name(), got[0].Entity)
 	}
@@ -46,7 +46,7 @@ func TestWhatHasNoNameIsSharedByItsSuspects(t *testing.T) {
 		t.Errorf("of %v unknown the suspects have %v", whole, parts)
 	}
 	at.At[0].Weight, at.At[1].Weight = 1, 1
-	if got := explain.Judge(s, cands, at, 8); !near(got[0].Confidence+got[1].Confidence+got[2].Confidence, 1) {
+	if got := explain.Judge(s, cands, explain.JudgeConfig{Unknown: at, Keep: 8}); !near(got[0].Confidence+got[1].Confidence+got[2].Confidence, 1) {
 		t.Errorf("more than all is shared: %+v", got)
 	}
 }

@@ -22,6 +22,11 @@ type Reading struct {
 	Above, Below *float64
 }
 
+// Counts reports whether an entity's number is one of those whose share is read.
+func (r *Reading) Counts(v float64) bool {
+	return r.Above != nil && v > *r.Above || r.Below != nil && v < *r.Below
+}
+
 // Scope is whose metric is read, seen from the candidate root.
 type Scope string
 

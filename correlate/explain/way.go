@@ -104,15 +104,20 @@ const lastResort = 0.1
 // the power limit is what it was, no reason of heat, no error. It shows what the
 // fault is not.
 func absent(c *Feature) bool {
+	asBefore := 0.0
 	switch c.Reading.Take {
 	case TakeRatio, TakePeersRatio:
-		return c.Strength(1) == 1
+		asBefore = 1
 	case TakeShift, TakePeers, TakePeersExplained, TakeBits, TakeExplained:
-		return c.Strength(0) == 1
 	case TakeNow, TakeMost:
 		return c.Full < c.None
+	default:
+		return false
 	}
-	return false
+	if c.Reading.Among == AmongShare {
+		asBefore = boolValue(c.Reading.Counts(asBefore))
+	}
+	return c.Strength(asBefore) == 1
 }
 
 // why describes what an answer's feature shows: its value replaces {value}.

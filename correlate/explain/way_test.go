@@ -24,4 +24,8 @@ func TestWhatDidNotChangeSaysWhatTheTroubleIsNot(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+	lowered := 0.98
+	if absent(&Feature{None: 0.1, Full: 0.8, Reading: &Reading{Take: TakeRatio, Among: AmongShare, Below: &lowered}}) {
+		t.Error("the part of the limits that were lowered is taken for none")
+	}
 }

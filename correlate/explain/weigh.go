@@ -21,6 +21,9 @@ type Candidate struct {
 	// AlsoNamed is the signature that another degraded job's case names at this
 	// entity; empty if none does.
 	AlsoNamed string
+	// Late is by how much of a usual step what speaks for a signature, by its name,
+	// certainly began after the degradation.
+	Late map[string]float64
 }
 
 // sharedRootOdds is the log-odds for an answer that explains another job's degradation,
@@ -39,6 +42,8 @@ type Answer struct {
 	Score      float64 // natural log-odds
 	Confidence float64 // of all answers together, summing to 1
 	Missing    int     // features that could not be seen
+	Late       float64 // by how many usual steps its evidence began after what it would explain
+	candidate  int     // of those it was weighed for
 }
 
 // Name returns the answer's signature name.
@@ -67,7 +72,7 @@ const effectFirst = 6.0
 // answer that began after what it would explain, and one that explains another
 // job's degradation, too.
 func (s *Signature) Offset(c *Candidate) float64 {
-	offset := float64(-effectFirst * min(c.Values[TooLate], 1))
+	offset := float64(-effectFirst * min(max(c.Values[TooLate], c.Late[s.Name]), 1))
 	if c.AlsoNamed == s.Name {
 		offset += sharedRootOdds
 	}
@@ -180,11 +185,22 @@ type Unnamed struct {
 	At    []Suspect
 }
 
+// JudgeConfig is what a judgement knows besides its candidates.
+type JudgeConfig struct {
+	Unknown Unnamed
+	Keep    int // at most so many answers are returned
+	// Late returns by how much of a usual step the evidence for an answer began too late,
+	// and whether that counts against it. May be nil.
+	Late func(*Answer) (by float64, counts bool)
+}
+
 // Judge weighs every signature for every candidate and returns the answers, the
 // most likely first; ties by entity, then name. The answer without a signature is
-// one of them. At most keep answers are returned.
-func Judge(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Answer {
-	return ranked(append([]Answer{{Score: unknown.Score}}, weighed(sigs, cands)...), unknown.At, keep)
+// one of them.
+func Judge(sigs []Signature, cands []Candidate, c JudgeConfig) []Answer {
+	answers := append([]Answer{{Score: c.Unknown.Score}}, weighed(sigs, cands)...)
+	delay(answers, cands, c.Late)
+	return ranked(answers, c.Unknown.At, c.Keep)
 }
 
 // weighed weighs every signature for every candidate. A signature's prior is that
@@ -193,7 +209,7 @@ func Judge(sigs []Signature, cands []Candidate, unknown Unnamed, keep int) []Ans
 func weighed(sigs []Signature, cands []Candidate) []Answer {
 	var answers []Answer
 	among := map[*Signature]int{}
-	for _, c := range cands {
+	for k, c := range cands {
 		for i := range sigs {
 			s := &sigs[i]
 			if !slices.Contains(s.Roots, c.Entity.Kind) {
@@ -201,7 +217,7 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 			}
 			if score, missing, ok := s.Weigh(c.Entity.Kind, c.Values); ok {
 				among[s]++
-				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, In: c.In, Above: c.Above, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing})
+				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, In: c.In, Above: c.Above, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing, candidate: k})
 			}
 		}
 	}

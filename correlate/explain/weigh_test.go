@@ -80,6 +80,31 @@ func TestWhatCameTooLateSpeaksAgainstEverySignature(t *testing.T) {
 	}
 }
 
+// What began later than the degradation loses, and is still what it is where that does not
+// count; what cannot become the first answer is not looked at.
+func TestWhatBeganLaterIsNotTheCause(t *testing.T) {
+	sigs := []explain.Signature{signature("s", 0, explain.Feature{Measure: "x", Full: 1, For: 4, Against: -9})}
+	strong, weak, none := entity("nic:a/n0"), entity("nic:b/n0"), entity("nic:c/n0")
+	for _, counts := range []bool{true, false} {
+		cands := []explain.Candidate{{Entity: strong, Values: explain.Values{"x": 1}}, {Entity: weak, Values: explain.Values{"x": 0.9}}, {Entity: none, Values: explain.Values{"x": 0}}}
+		var asked []telemetry.Entity
+		got := explain.Judge(sigs, cands, explain.JudgeConfig{Unknown: explain.Unnamed{}, Keep: 3, Late: func(a *explain.Answer) (float64, bool) {
+			asked = append(asked, a.Entity)
+			return map[telemetry.Entity]float64{strong: 2}[a.Entity], counts
+		}})
+		if want := map[bool]telemetry.Entity{true: weak, false: strong}[counts]; got[0].Entity != want {
+			t.Errorf("it counts: %v: %v is first", counts, got[0].Entity)
+		}
+		i := slices.IndexFunc(got, func(a explain.Answer) bool { return a.Entity == strong })
+		if got[i].Late != 2 || (cands[0].Late["s"] == 2) != counts || cands[1].Late != nil {
+			t.Errorf("it counts: %v: %v steps late, noted %v, %v", counts, got[i].Late, cands[0].Late, cands[1].Late)
+		}
+		if !slices.Equal(asked, []telemetry.Entity{strong, weak}) {
+			t.Errorf("asked of %v", asked)
+		}
+	}
+}
+
 func TestARequiredFeatureMustBeSeenAndThere(t *testing.T) {
 	s := signature("s", -3, explain.Feature{Measure: "x", None: 0.1, Full: 1, For: 4, Against: -6, Required: true})
 	for v, want := range map[float64]bool{0: false, 0.1: false, 0.11: true, 1: true} {
@@ -291,5 +316,5 @@ func TestUnknownHasEvenOdds(t *testing.T) {
 
 // judge weighs with an answer without a signature at one entity, at even odds.
 func judge(sigs []explain.Signature, cands []explain.Candidate, unknown telemetry.Entity, keep int) []explain.Answer {
-	return explain.Judge(sigs, cands, explain.Unnamed{At: []explain.Suspect{{Entity: unknown, Weight: 1}}}, keep)
+	return explain.Judge(sigs, cands, explain.JudgeConfig{Unknown: explain.Unnamed{At: []explain.Suspect{{Entity: unknown, Weight: 1}}}, Keep: keep})
 }

@@ -71,7 +71,7 @@ func (s *site) written(received ...telemetry.Series) *explain.Incident {
 	if len(at.At) == 0 {
 		at.At = []explain.Suspect{{Entity: entity("job:train"), Weight: 1}}
 	}
-	s.writer(received...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), at, 8))
+	s.writer(received...).Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), explain.JudgeConfig{Unknown: at, Keep: 8}))
 	return in
 }
 
@@ -246,7 +246,7 @@ func TestARelapseBeganWhenItBegan(t *testing.T) {
 	s := slowReceiver(t)
 	in := &explain.Incident{}
 	describe := func() telemetry.Interval {
-		s.writer().Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), s.e.Unnamed(), 8))
+		s.writer().Write(in, s.e, explain.Judge(house(), explain.Candidates(s.e), explain.JudgeConfig{Unknown: s.e.Unnamed(), Keep: 8}))
 		return in.Chain[len(in.Chain)-1].Onset
 	}
 	before, relapse := describe(), *s.e.Degradation

@@ -471,7 +471,7 @@ func (f *Contrast) among(of []int32, x *explain.Reading) (float64, bool) {
 	case explain.AmongShare:
 		n := 0
 		for _, v := range vs {
-			if x.Above != nil && v > *x.Above || x.Below != nil && v < *x.Below {
+			if x.Counts(v) {
 				n++
 			}
 		}
