@@ -20,16 +20,17 @@ type lateAnswer struct {
 }
 
 // note keeps by how much an answer is late, as far as that can be seen, and returns it: the
-// least that was seen, for what goes and comes again began when it first did.
+// least that was seen, for what goes and comes again began when it first did. At most
+// maxSeen are kept.
 func (l *lateAnswers) note(p place, by float64, seen bool) float64 {
 	i, known := l.find(p)
 	switch {
 	case seen && known:
 		(*l)[i].by = min((*l)[i].by, by)
-	case seen:
+	case seen && len(*l) < maxSeen:
 		*l = slices.Insert(*l, i, lateAnswer{p, by})
 	case !known:
-		return 0
+		return by
 	}
 	return (*l)[i].by
 }

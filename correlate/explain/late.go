@@ -18,7 +18,7 @@ const (
 	// leastDecisive is the least log-odds between a feature that is there and one that is not
 	// for an answer to rest on it.
 	leastDecisive = 2.0
-	// lately is the time over which a series is as it is now.
+	// lately is the time of which the mean is what a series is now.
 	lately = telemetry.Duration(30e9)
 )
 
