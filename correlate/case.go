@@ -68,7 +68,7 @@ type incidentCase struct {
 	first      explain.First     // who failed or fell behind first, zero until that is known
 	counted    fabric.Counted    // what ends of links counted since it began
 	judged     telemetry.Time
-	late       lateAnswers
+	late       lateAnswers // of the present degradation
 	// looked is when its cause was last searched for; judged is when that was done
 	// or its cost was updated. alike is set where the last two searches agreed.
 	looked   telemetry.Time
@@ -261,9 +261,6 @@ func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Degradation) *expl
 func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g telemetry.Time) *explain.Evidence {
 	ev := e.cost(c, j, h)
 	ev.Late = func(a *explain.Answer) (float64, bool) { return e.late(c, ev, a), c.pinned.times < stableAfter }
-	ev.Beyond = func(s telemetry.Series, level float64, falls bool) (telemetry.Interval, bool) {
-		return e.beyond(s, level, falls, telemetry.Interval{Earliest: h.Onset.Earliest, Latest: ev.To})
-	}
 	from := floor(h.Onset.Earliest, e.cfg.Grid)
 	to := min(floor(h.End(g), e.cfg.Grid), g)
 	from = max(from, e.oldest(g))

@@ -350,8 +350,7 @@ func (e *sight) crossed(s telemetry.Series, near telemetry.Interval, beyond func
 	if !ok {
 		return near, false
 	}
-	grid, cadence := e.cfg.Grid, e.window.Cadence(slot)
-	step := max(grid, floor(telemetry.Time(cadence), grid).Sub(0)) // one look a sample
+	grid, step := e.cfg.Grid, e.look(slot)
 	reach := max(onsetReach*grid, onsetSamples*step)
 	var beyonds []bool
 	var at []telemetry.Time
@@ -364,7 +363,19 @@ func (e *sight) crossed(s telemetry.Series, near telemetry.Interval, beyond func
 	if !ok {
 		return near, false
 	}
-	return e.widened(slot, telemetry.Interval{Earliest: at[first].Add(-step - cadence), Latest: at[last].Add(cadence - grid)}), true
+	return e.looked(slot, at[first], at[last]), true
+}
+
+// look is how far apart a series is looked at: once a sample.
+func (e *sight) look(slot int) telemetry.Duration {
+	return max(e.cfg.Grid, floor(telemetry.Time(e.window.Cadence(slot)), e.cfg.Grid).Sub(0))
+}
+
+// looked is when something began that is first seen in one of the looks from first to
+// last.
+func (e *sight) looked(slot int, first, last telemetry.Time) telemetry.Interval {
+	cadence := e.window.Cadence(slot)
+	return e.widened(slot, telemetry.Interval{Earliest: first.Add(-e.look(slot) - cadence), Latest: last.Add(cadence - e.cfg.Grid)})
 }
 
 // widened widens the time of what a slot reported by how far its source's clock may

@@ -52,7 +52,10 @@ func (l lateAnswers) find(p place) (int, bool) {
 // late returns by how many usual steps the evidence for an answer began after a case's
 // degradation.
 func (e *examiner) late(c *incidentCase, ev *explain.Evidence, a *explain.Answer) float64 {
-	by, seen := e.writer().Late(ev, a)
+	since := telemetry.Interval{Earliest: ev.Degradation.Onset.Earliest, Latest: ev.To}
+	by, seen := e.writer().Late(ev, a, func(s telemetry.Series, level float64, falls bool) (telemetry.Interval, bool) {
+		return e.beyond(s, level, falls, since)
+	})
 	return c.late.note(placeOf(a), by, seen)
 }
 
@@ -63,17 +66,15 @@ func (e *sight) beyond(s telemetry.Series, level float64, falls bool, in telemet
 	if !ok {
 		return in, false
 	}
-	grid, cadence := e.cfg.Grid, e.window.Cadence(slot)
-	step := max(grid, floor(telemetry.Time(cadence), grid).Sub(0))
-	within := false
-	for g := floor(in.Earliest, grid); g <= in.Latest; g = g.Add(step) {
+	step, within := e.look(slot), false
+	for g := floor(in.Earliest, e.cfg.Grid); g <= in.Latest; g = g.Add(step) {
 		v, ok := e.window.At(slot, g)
 		switch is := v > level; {
 		case !ok:
 		case is == falls:
 			within = true
 		case within:
-			return e.widened(slot, telemetry.Interval{Earliest: g.Add(-step - cadence), Latest: g.Add(cadence - grid)}), true
+			return e.looked(slot, g, g), true
 		default: // from before the span on, if that is still in the window
 			return telemetry.Interval{Earliest: in.Earliest, Latest: in.Earliest}, g < in.Earliest.Add(step)
 		}

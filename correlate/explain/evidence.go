@@ -43,10 +43,6 @@ type Evidence struct {
 	// after the degradation, and whether that counts against it. May be nil.
 	Late func(a *Answer) (by float64, counts bool)
 
-	// Beyond finds when a series was first beyond a level since the degradation began,
-	// below it where falls; false where that cannot be seen.
-	Beyond func(s telemetry.Series, level float64, falls bool) (telemetry.Interval, bool)
-
 	// ClockOff reports whether the times of a series are off by more than a second.
 	// May be nil.
 	ClockOff func(s telemetry.Series) bool

@@ -22,10 +22,15 @@ const (
 	lately = telemetry.Duration(30e9)
 )
 
+// Beyond finds when a series was first beyond a level, below it where falls; false where
+// that cannot be seen.
+type Beyond func(s telemetry.Series, level float64, falls bool) (telemetry.Interval, bool)
+
 // Late finds by how much of a usual step the evidence on which an answer rests certainly
 // began after the degradation that it would explain. It is false where no series shows
-// when that was, and where TooLate has it.
-func (t *Writer) Late(e *Evidence, a *Answer) (float64, bool) {
+// when that was, and where TooLate has it. beyond looks since the
+// degradation began.
+func (t *Writer) Late(e *Evidence, a *Answer, beyond Beyond) (float64, bool) {
 	if _, known := a.Values[TooLate]; known {
 		return 0, false
 	}
@@ -47,26 +52,19 @@ func (t *Writer) Late(e *Evidence, a *Answer) (float64, bool) {
 	if f.level <= 0 {
 		return 0, false
 	}
-	at, ok := e.Beyond(f.series(), f.level, f.falls)
+	at, ok := beyond(f.series(), f.level, f.falls)
 	return tooLate(e, at), ok
 }
 
-// restsOn is the feature that decides most for an answer, of those that show a change at
-// its root or below it; nil where none does.
+// restsOn is the feature that decides most for an answer, of those that show a change;
+// nil where none does.
 func (a *Answer) restsOn() *Feature {
-	var best *Feature
-	most := leastDecisive
-	for i := range a.Signature.Features {
-		c := &a.Signature.Features[i]
-		v, seen := a.Values[c.Key()]
-		if c.Reading == nil || !seen || !c.AskedOf(a.Entity.Kind) || c.Reading.Of == OfBeside || c.Reading.Of == OfJob || absent(c) {
-			continue
+	return a.strongest(func(c *Feature, strength float64) float64 {
+		if absent(c) {
+			return 0
 		}
-		if by := float64(c.Strength(v) * (c.For - c.Against)); by > most {
-			best, most = c, by
-		}
-	}
-	return best
+		return float64(strength * (c.For - c.Against))
+	}, leastDecisive)
 }
 
 // tooLate is by how much of a usual step something certainly began after the

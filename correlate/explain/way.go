@@ -65,28 +65,19 @@ func appendFact(out []fact, f fact) []fact {
 // strongestFact is the strongest evidence for an answer among what its signature reads:
 // the root's own metrics before those of what is under it.
 func (t *Writer) strongestFact(e *Evidence, a *Answer) (fact, bool) {
-	best, most := -1, 0.0
-	for i := range a.Signature.Features {
-		c := &a.Signature.Features[i]
-		v, seen := a.Values[c.Key()]
-		if c.Reading == nil || !seen || !c.AskedOf(a.Entity.Kind) || c.Reading.Of == OfBeside || c.Reading.Of == OfJob {
-			continue
-		}
-		says := float64(c.Strength(v) * c.For)
+	c := a.strongest(func(c *Feature, strength float64) float64 {
+		says := float64(strength * c.For)
 		if c.Reading.Of == OfRoot {
 			says = float64(says * 2)
 		}
 		if absent(c) {
 			says = float64(says * lastResort)
 		}
-		if says > most {
-			best, most = i, says
-		}
-	}
-	if best < 0 {
+		return says
+	}, 0)
+	if c == nil {
 		return fact{}, false
 	}
-	c := &a.Signature.Features[best]
 	o, ok := e.Symptoms.StrongestReading(a.Entity, c)
 	if !ok {
 		return fact{}, false
@@ -94,6 +85,22 @@ func (t *Writer) strongestFact(e *Evidence, a *Answer) (fact, bool) {
 	f := t.observed(o, t.why(c, e, a))
 	f.shape = shapeOf(c.Reading.Take, o)
 	return f, true
+}
+
+// strongest returns the feature that says most, and more than the least given, of those
+// that were read of an answer's root or of what is under or over it; nil where none does.
+func (a *Answer) strongest(says func(c *Feature, strength float64) float64, least float64) (best *Feature) {
+	for i := range a.Signature.Features {
+		c := &a.Signature.Features[i]
+		v, seen := a.Values[c.Key()]
+		if c.Reading == nil || !seen || !c.AskedOf(a.Entity.Kind) || c.Reading.Of == OfBeside || c.Reading.Of == OfJob {
+			continue
+		}
+		if by := says(c, c.Strength(v)); by > least {
+			best, least = c, by
+		}
+	}
+	return best
 }
 
 // lastResort is the weight of a feature whose evidence is an absence where
