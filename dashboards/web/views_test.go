@@ -179,7 +179,7 @@ func TestViewsWithoutBrowser(t *testing.T) {
 func TestViews(t *testing.T) {
 	alive := live(t)
 	var list []browsertest.Scenario
-	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "underInvestigation", "claims", "workbench", "wall", "promql", "reading", "injected"} {
+	for _, name := range []string{"costsOfTheSite", "oneJob", "coverageReport", "silencesAndPreview", "reachOfAnIncident", "viewsWithoutHistory", "explore", "foundInTwoParts", "underInvestigation", "claims", "workbench", "wall", "promql", "reading", "injected"} {
 		world := maps.Clone(alive)
 		if name == "viewsWithoutHistory" {
 			world["/prometheus/api/v1/query"] = object{"status": "error", "errorType": "unavailable", "error": "the history is not kept here"}

@@ -1,6 +1,6 @@
 // Ctrl-K: find anything that has a name, and go there.
 
-import { h, replace, attr } from "./dom.js";
+import { h, keyed, attr } from "./dom.js";
 import { sign } from "./words.js";
 import { addressOf, addressOfEntity, addressOfJob, entityOf } from "./parts.js";
 import { exploreAddress } from "./query.js";
@@ -43,6 +43,7 @@ export class Find {
   search() {
     const wanted = this.input.value.trim();
     clearTimeout(this.timer);
+    this.results = []; // other words: the first result is chosen again
     this.draw(matches(this.store, wanted), wanted.length >= 2 ? "Reading …" : "Nothing found.");
     if (wanted.length < 2) return;
     this.timer = setTimeout(async () => {
@@ -56,16 +57,22 @@ export class Find {
     }, pause);
   }
 
+  // What is listed already stays the same node, and chosen: the server's answer may
+  // come between the two halves of a click, or between an arrow and Enter.
   draw(results, none = "Nothing found.") {
-    Object.assign(this, { results, at: 0 });
-    replace(this.list, results.map((x, i) => h("li", { role: "none" }, h("a", { role: "option", id: `found-${i}`, "aria-selected": String(i === 0), href: x.href, "data-go": true, tabindex: "-1" }, x.id ? entityOf(x.id) : [sign(x.mark), x.words]))));
-    if (results.length === 0) replace(this.list, h("li", { role: "option", "aria-selected": "false", class: "quiet" }, none));
-    this.choose(0);
+    const chosen = this.results[this.at]?.href;
+    this.results = results;
+    keyed(this.list, results.length > 0 ? results : [{ words: none }], {
+      key: (x) => [x.href, x.mark, x.words].join(" "),
+      create: (x) => (x.href ? h("li", { role: "none" }, h("a", { role: "option", href: x.href, "data-go": true, tabindex: "-1" }, x.id ? entityOf(x.id) : [sign(x.mark), x.words])) : h("li", { role: "option", "aria-selected": "false", class: "quiet" }, x.words)),
+      update: () => {},
+    });
+    this.choose(results.findIndex((x) => x.href === chosen));
   }
 
   choose(at) {
     this.at = Math.min(Math.max(0, at), Math.max(0, this.results.length - 1));
-    [...this.list.querySelectorAll("a")].forEach((el, i) => attr(el, "aria-selected", String(i === this.at)));
+    [...this.list.querySelectorAll("a")].forEach((el, i) => { attr(el, "id", `found-${i}`); attr(el, "aria-selected", String(i === this.at)); });
     attr(this.input, "aria-activedescendant", this.results.length ? `found-${this.at}` : null);
     this.list.children[this.at]?.scrollIntoView({ block: "nearest" });
   }

@@ -140,3 +140,33 @@ export async function wall({ page, site, url, check, shot }) {
   await page.locator(".impact").waitFor();
   check(await page.evaluate(() => !document.documentElement.dataset.view) && await page.locator("#bar nav").isVisible(), "an incident is shown as ever");
 }
+
+/** What is found keeps its place when the server's answer comes: a click that has begun ends where it began, and what the arrows chose stays chosen. */
+export async function foundInTwoParts({ page, url, check }) {
+  let gate, answer;
+  await page.route("**/api/v1/search*", async (route) => { await gate; await route.continue(); });
+  const found = page.locator("#found a"), ask = async (words) => {
+    gate = new Promise((now) => { answer = now; });
+    await page.keyboard.press("Control+k");
+    await page.locator("dialog.find input").fill(words);
+  };
+  const answered = () => { answer(); return found.filter({ hasText: "h9/nic0" }).last().waitFor(); };
+  await page.goto(url);
+  await page.locator("section.open .incident-row").waitFor();
+  await ask("alerts");
+  const box = await found.first().boundingBox();
+  await page.mouse.move(box.x + 20, box.y + box.height / 2);
+  await page.mouse.down();
+  await answered();
+  await page.mouse.up();
+  await page.waitForURL(`${url}/alerts`);
+
+  await ask("co");
+  await found.nth(1).waitFor();
+  await page.keyboard.press("ArrowDown");
+  const chosen = await page.locator('#found a[aria-selected="true"]').getAttribute("href");
+  await answered();
+  check(await page.locator('#found a[aria-selected="true"]').getAttribute("href") === chosen && await found.nth(1).getAttribute("href") === chosen, "what the arrows chose stays chosen");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((to) => to.pathname + to.search === chosen);
+}
