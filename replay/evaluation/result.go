@@ -32,6 +32,7 @@ type Row struct {
 	Dropped     []string           `json:"dropped,omitempty"` // cases of the lab that physics does not allow, and why
 	Faults      []score.Verdict    `json:"faults"`
 	FalseAlarms []score.FalseAlarm `json:"false_alarms"`
+	FalseRisks  []score.FalseAlarm `json:"false_risks"`
 	Risks       *score.Group       `json:"risks"`
 	Benign      *score.Group       `json:"benign"`
 }
@@ -48,7 +49,7 @@ type Case struct {
 // NewRow is the row of a set that was scored.
 func NewRow(s Set, r *score.Report) Row {
 	row := Row{Set: s.Name, Coarsen: s.Coarsen, Figures: figuresOf(r), Detail: r.Detail.Total.Detail, Reliability: r.Detail.Reliability,
-		Cases: []Case{}, Faults: r.Detail.Faults, FalseAlarms: r.Detail.FalseAlarms, Risks: r.Detail.Risks, Benign: r.Detail.Benign}
+		Cases: []Case{}, Faults: r.Detail.Faults, FalseAlarms: r.Detail.FalseAlarms, FalseRisks: r.Detail.FalseRisks, Risks: r.Detail.Risks, Benign: r.Detail.Benign}
 	var dirs []string
 	for i := range r.Cases {
 		dirs = append(dirs, r.Cases[i].Dir)

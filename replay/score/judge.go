@@ -173,12 +173,15 @@ func (j *judged) accuse(left []*explain.Incident) {
 	}
 }
 
-// falseRisks counts the risks that no fault explains. Where the truth judges
-// only some jobs it has no bearing on trouble elsewhere, so a risk that
+// falseRisks counts the risks that no fault explains. One at the root of a fault that
+// degrades a job, in its time, is what was seen of it before or after. Where the truth
+// judges only some jobs it has no bearing on trouble elsewhere, so a risk that
 // touches none of them counts neither way.
 func (j *judged) falseRisks(left []*explain.Incident) {
+	degrading := j.faults(ExpectIncident)
 	for _, inc := range left {
-		if j.c.Truth.judges(j.c.jobsOf(inc)) {
+		seen := slices.ContainsFunc(degrading, func(f *Fault) bool { return sameRoot(f, inc) && j.c.meets(f, inc) })
+		if !seen && j.c.Truth.judges(j.c.jobsOf(inc)) {
 			j.alarm(&j.risks, inc, false)
 		}
 	}

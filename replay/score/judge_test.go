@@ -1,6 +1,7 @@
 package score
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -262,6 +263,20 @@ func TestRisksHaveTheirOwnTable(t *testing.T) {
 	// x names no judged job, so whether it is false is unknown; y does.
 	if len(j.risks.falses) != 1 || j.risks.falses[0].Incident != "y" {
 		t.Errorf("false risks: got %+v, want only y", j.risks.falses)
+	}
+}
+
+// What is seen of a fault that degrades a job is no false risk, in its time.
+func TestARiskOfWhatDegradesAJobIsNotFalse(t *testing.T) {
+	c := run(answer{id: "before", kind: explain.KindRisk, job: "job:train", opened: 110, root: "nic:h1/nic0", sig: "slow-receiver"},
+		answer{id: "elsewhere", kind: explain.KindRisk, job: "job:train", opened: 110, root: "nic:h9/nic0"},
+		answer{id: "long after", kind: explain.KindRisk, job: "job:train", opened: 900, root: "nic:h1/nic0", sig: "slow-receiver"})
+	var wrong []string
+	for _, f := range judge(c, HalfA).risks.falses {
+		wrong = append(wrong, f.Incident)
+	}
+	if slices.Sort(wrong); !slices.Equal(wrong, []string{"elsewhere", "long after"}) {
+		t.Errorf("false risks: %v", wrong)
 	}
 }
 
