@@ -85,7 +85,7 @@ func (s *signal) precursorFeature(sig *explain.Signature) *explain.Feature {
 		switch {
 		case s.kind == linkSignal && c.OfLinks() && s.shows(c) && slices.Contains(sig.Roots, s.series.Entity.Kind):
 			return c
-		case s.gauge() && !c.OfLinks() && c.Reading.Metric == s.series.Metric && (c.Reading.Take == explain.TakePeers) == (s.kind == apartSignal):
+		case s.gauge() && !c.OfLinks() && !c.OfParts() && c.Reading.Metric == s.series.Metric && (c.Reading.Take == explain.TakePeers) == (s.kind == apartSignal):
 			return c
 		}
 	}
@@ -162,7 +162,8 @@ func (e *signals) measureStep(s *signal, x gauge, seen telemetry.Time) bool {
 	if x.kind == apartSignal {
 		return e.movedApart(s, x, seen)
 	}
-	s.before, s.first = e.usually(x.slot, seen, s.now), s.now
+	s.first = s.now
+	s.before, _ = e.usually(x.slot, seen, s.now)
 	if x.feature != nil && x.shown(s.before, s.now) == 0 {
 		return false // what follows a load moves a little all the time
 	}
@@ -216,9 +217,9 @@ func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 }
 
 // follows reports whether a gauge may have moved because all of its kind did, or because
-// of its load.
+// of its load. What follows nothing moves by itself, with others or not.
 func (e *signals) follows(s *signal, x gauge, seen telemetry.Time, v float64) bool {
-	return e.movedAlike(s.series, v/s.before) || x.load != "" && !e.drivenAlike(s.series.Entity, x.load, seen, v > s.before)
+	return !slices.Contains(e.heed().ofParts, s.series.Metric) && e.movedAlike(s.series, v/s.before) || x.load != "" && !e.drivenAlike(s.series.Entity, x.load, seen, v > s.before)
 }
 
 // past gives the samples of a slot before the one seen last, the newest first, until
@@ -276,18 +277,18 @@ func (e *signals) outside(slot int, before telemetry.Time, span telemetry.Durati
 	return n >= leastPast && before.Sub(oldest) >= span && !inside
 }
 
-// usually returns the median of the samples before a value; 0 where they are too few,
+// usually returns the median of the samples before a value; false where they are too few,
 // or the newest is the same: most gauges never move.
-func (e *signals) usually(slot int, seen telemetry.Time, v float64) float64 {
+func (e *signals) usually(slot int, seen telemetry.Time, v float64) (float64, bool) {
 	var past []float64
 	e.past(slot, seen, func(_ telemetry.Time, x float64) bool {
 		past = append(past, x)
 		return past[0] != v
 	})
 	if len(past) < leastPast {
-		return 0
+		return 0, false
 	}
-	return stats.Median(past)
+	return stats.Median(past), true
 }
 
 // movedAlike reports whether the same gauges of the same container moved as one
@@ -301,7 +302,7 @@ func (e *signals) movedAlike(s telemetry.Series, to float64) bool {
 	for _, slot := range e.slotsIn(nil, whole, s) {
 		seen, _ := e.window.Last(slot)
 		v, _ := e.window.Value(slot)
-		if before := e.usually(slot, seen, float64(v)); before != 0 && v == v {
+		if before, _ := e.usually(slot, seen, float64(v)); before != 0 && v == v {
 			ratios = append(ratios, float64(v)/before)
 		}
 	}
@@ -352,12 +353,12 @@ func (e *risks) accompanied() map[telemetry.Entity]bool {
 
 // corroborated reports whether another feature of its signature shows a trouble, too, and
 // did not before: a gauge of the root that a precursor does not read, or the states of
-// what is behind it.
+// what is behind it. Of features of which one is enough the others are the same proof.
 func (e *risks) corroborated(s *supported) bool {
 	return slices.ContainsFunc(s.Signature.Features, func(c explain.Feature) bool {
 		r := c.Reading
 		switch {
-		case r == nil || r.Metric == "" || r.Metric == s.signal.series.Metric || c.For <= 0:
+		case r == nil || r.Metric == "" || r.Metric == s.signal.series.Metric || c.For <= 0 || c.Either:
 			return false
 		case r.Take == explain.TakeBits:
 			return r.Of == explain.OfUnder && r.Among == explain.AmongShare && e.stateBehind(s.Root, &c)
@@ -374,7 +375,7 @@ func (e *risks) moved(root telemetry.Entity, c *explain.Feature) bool {
 		return false
 	}
 	seen, _ := e.window.Last(slot)
-	before := e.signals.usually(slot, seen, now)
+	before, _ := e.signals.usually(slot, seen, now)
 	x, ok := taken(c.Reading.Take, before, now)
 	was, _ := taken(c.Reading.Take, before, before)
 	return ok && before != 0 && c.Strength(x) == 1 && c.Strength(was) < newPart
@@ -473,11 +474,16 @@ func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
 		return 1
 	}
 	seen, _ := e.window.Last(slot)
-	before := e.signals.usually(slot, seen, now)
-	if before == 0 {
+	before, known := e.signals.usually(slot, seen, now)
+	if !known {
 		before = now // it is what it was
 	}
-	x, _ := taken(c.Reading.Take, before, now)
+	x, ok := taken(c.Reading.Take, before, now)
+	if !ok && now > 0 {
+		x = math.Inf(1) // of what was nothing it is any number of times
+	} else if !ok {
+		x = 1
+	}
 	return c.Strength(x)
 }
 

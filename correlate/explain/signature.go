@@ -100,6 +100,12 @@ func (c *Feature) OfLinks() bool {
 	return c.Measure == WentDown || c.Measure == DownNow || c.Measure == PeersDown
 }
 
+// OfParts reports whether a feature of a precursor reads which share of what is under the
+// root did the same.
+func (c *Feature) OfParts() bool {
+	return c.Reading != nil && c.Reading.Of == OfUnder && c.Reading.Take == TakeRatio && c.Reading.Among == AmongShare
+}
+
 // Expect is what an occurrence of a signature is.
 type Expect string
 

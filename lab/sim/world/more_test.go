@@ -122,13 +122,16 @@ func TestEvents(t *testing.T) {
 }
 
 // TestCheckpoints: a step with one takes longer by it, nothing is launched
-// meanwhile, and the bytes are written; more slowly to slow storage.
+// meanwhile, and the bytes are written; more slowly to slow storage. Who reads meanwhile waits.
 func TestCheckpoints(t *testing.T) {
 	cfg := two(1)
 	cfg.Jobs[0].Training.Checkpoint, cfg.Jobs[0].Training.CheckpointSeconds, cfg.Jobs[0].Training.CheckpointBytes = 5, 6, 1e12
 	w, c := build(t, cfg)
-	idle := 0
+	idle, quick, slow := 0, 1.0, 0.0
 	steps, _ := play(w, c, 200, func(int) {
+		if v := w.State().Storage.ReadLatency; v > 0 {
+			quick, slow = min(quick, v), max(slow, v)
+		}
 		if g := &w.State().GPUs[0]; g.Engine == 0 && g.Reasons == 1 {
 			idle++
 		}
@@ -147,6 +150,7 @@ func TestCheckpoints(t *testing.T) {
 	if idle < 4*saves {
 		t.Errorf("idle for %d s in %d checkpoints", idle, saves)
 	}
+	near(t, "reads that wait behind a checkpoint", slow, 3*quick, 1e-9)
 	c.Storage.Write, c.Jobs[0].Checkpoint = 0.5, 1.5
 	steps, _ = play(w, c, 120, nil)
 	near(t, "slow checkpoint", slices.MaxFunc(steps, func(a, b step) int { return int(1000*a.Checkpoint) - int(1000*b.Checkpoint) }).Checkpoint, 18, 1e-9)

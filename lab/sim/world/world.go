@@ -251,10 +251,8 @@ func (w *World) write(from float64) {
 	for i := range st.NICs {
 		st.NICs[i].Stalled = 0
 	}
-	st.Storage.ReadLatency = w.cfg.Physics.Storage.Of(0.8e-3) / max(w.condition.Storage.Read, 0.001)
-	st.Storage.WriteLatency = w.cfg.Physics.Storage.Of(1.5e-3) / max(w.condition.Storage.Write, 0.001)
 	queues := w.seed.Named("queues")
-	moment := queues.At(uint64(st.Second))
+	moment, saving := queues.At(uint64(st.Second)), 0.0
 	for i := range w.jobs {
 		j := &st.Jobs[i]
 		for _, t := range w.traffic(i) {
@@ -264,18 +262,30 @@ func (w *World) write(from float64) {
 		}
 		if t := w.training[i]; t != nil {
 			j.Running, j.Steps, j.Begun, j.Collective = t.phase != off, t.steps, t.begun(), t.collective
-			t.store(st, from)
+			saving += t.store(st, from)
 			continue
 		}
 		j.Running, j.Serving = w.serving[i].running, w.serving[i].now
 	}
 	w.drawn()
+	w.answers(saving)
 	w.ports()
 	for i := range st.Switches {
 		st.Switches[i] = state.Switch{Up: w.fabric.powered[i], Inlet: w.plant.Switches[i].Inlet}
 	}
 	w.plant.Fill(st)
 	slices.SortStableFunc(st.Events, func(a, b state.Event) int { return cmp.Compare(a.At, b.At) })
+}
+
+// savingQueue is how many requests wait before one while a job saves: it writes as fast as
+// storage takes it, so that whoever reads meanwhile waits behind it.
+const savingQueue = 2.0
+
+// answers writes how long storage takes in a second for so much of which jobs saved.
+func (w *World) answers(saving float64) {
+	p, c, waits := &w.cfg.Physics, &w.condition.Storage, 1+float64(w.cfg.Physics.Saving.Of(savingQueue)*saving)
+	w.state.Storage.ReadLatency = float64(p.Storage.Of(0.8e-3)*waits) / max(c.Read, 0.001)
+	w.state.Storage.WriteLatency = float64(p.Storage.Of(1.5e-3)*waits) / max(c.Write, 0.001)
 }
 
 // ports writes the NICs' gauges.
@@ -293,15 +303,16 @@ func (w *World) event(at float64, e telemetry.Entity, name, text string) {
 	w.state.Events = append(w.state.Events, state.Event{At: at, Entity: e, Name: name, Text: text})
 }
 
-// store adds what a job read and wrote in the second that began at from.
-func (t *training) store(st *state.State, from float64) {
+// store adds what a job read and wrote in the second that began at from, and returns for
+// how much of it the job saved.
+func (t *training) store(st *state.State, from float64) (saved float64) {
 	to := from + 1
 	if d := min(to, t.readUntil) - max(from, t.readFrom); d > 0 {
 		st.Storage.ReadTotal += float64(d * t.readRate)
 	}
 	if t.phase == saving || t.until > from && t.save > 0 {
-		if d := min(to, t.until) - max(from, t.until-t.save); d > 0 {
-			st.Storage.WrittenTotal += float64(d * t.writeRate)
-		}
+		saved = max(0, min(to, t.until)-max(from, t.until-t.save))
+		st.Storage.WrittenTotal += float64(saved * t.writeRate)
 	}
+	return saved
 }

@@ -60,6 +60,8 @@ type Physics struct {
 	Retry Scale
 	// Storage scales the latency of storage in health.
 	Storage Scale
+	// Saving scales how many requests wait at storage while a job saves.
+	Saving Scale
 }
 
 // linkSpeeds are those of Ethernet and InfiniBand generations since 2014.
@@ -73,6 +75,7 @@ func drawPhysics(r *random.Source) Physics {
 	for rise := 0.0; rise < 0.6 || rise > 1.05; rise = p.Power.Of(float64(p.Resistance)) {
 		p.Power, p.Resistance = Scale(logUniform(r, 0.57, 1.7)), drawScale(r)
 	}
+	p.Saving = drawScale(r)
 	return p
 }
 

@@ -97,7 +97,7 @@ func TestDrawPhysicsRanges(t *testing.T) {
 		"leakage": func(p *worlds.Physics) worlds.Scale { return p.Leakage }, "coolant": func(p *worlds.Physics) worlds.Scale { return p.Coolant },
 		"pumps": func(p *worlds.Physics) worlds.Scale { return p.Pumps }, "buffers": func(p *worlds.Physics) worlds.Scale { return p.Buffers },
 		"bursts": func(p *worlds.Physics) worlds.Scale { return p.Bursts }, "window": func(p *worlds.Physics) worlds.Scale { return p.Window },
-		"storage": func(p *worlds.Physics) worlds.Scale { return p.Storage },
+		"storage": func(p *worlds.Physics) worlds.Scale { return p.Storage }, "saving": func(p *worlds.Physics) worlds.Scale { return p.Saving },
 	} {
 		within(t, name, each(ws, func(w *worlds.World) float64 { return float64(of(&w.Physics)) }), 0.5, 2)
 	}

@@ -1,0 +1,116 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
+
+// What all parts of a container do alike is no trouble of a part. Fans follow the load,
+// and no risk is seen in them. A limit follows nothing: where a signature reads which
+// share of what is under its root did the same, the container is the root. A site that
+// reads limits from its GPUs alone learns so that the limit of a host was lowered.
+
+// Where all of the site did, it was decided so, and nothing is wrong until it costs.
+
+// parts are those of a container that have a gauge, and what each is now over what it was;
+// everywhere is set where most that is not in it moved as well.
+type parts struct {
+	of         []telemetry.Entity
+	ratios     []float64
+	everywhere bool
+}
+
+// together returns what a gauge moved in together with the same gauges of all else there,
+// the widest of those that a signature may name, none where it is the site, and the feature
+// that reads it so; nil where no feature does, or the gauge moved alone.
+func (e *risks) together(s *signal, sig *explain.Signature) (roots []telemetry.Entity, by *explain.Feature) {
+	i := slices.IndexFunc(sig.PrecursorFeatures(), func(c *explain.Feature) bool {
+		return c.OfParts() && s.kind == stepSignal && c.Reading.Metric == s.series.Metric && c.Reading.Kind == s.series.Entity.Kind
+	})
+	if i < 0 {
+		return nil, nil
+	}
+	at := s.series.Entity
+	for up, ok := e.graph.Container(at); ok && slices.Contains(sig.Roots, up.Kind) && e.allMoved(up, at, s); up, ok = e.graph.Container(at) {
+		at, by = up, sig.PrecursorFeatures()[i]
+	}
+	if by == nil || e.partsOf(at, s.series).everywhere {
+		return nil, by
+	}
+	return []telemetry.Entity{at}, by
+}
+
+// allMoved reports whether the gauges that a container has beyond those of one part of it
+// moved as one of that part did.
+func (e *risks) allMoved(whole, part telemetry.Entity, s *signal) bool {
+	var others []float64
+	all := e.partsOf(whole, s.series)
+	for i, x := range all.of {
+		if x != part && !e.within(x, part) {
+			others = append(others, all.ratios[i])
+		}
+	}
+	return len(others) >= leastSiblings && halfway(stats.Median(others)-1, s.now/s.before-1)
+}
+
+// share is which part of the gauges of a container a reading counts.
+func (x *parts) share(r *explain.Reading) float64 {
+	n := 0.0
+	for _, ratio := range x.ratios {
+		if r.Counts(ratio) {
+			n++
+		}
+	}
+	return n / float64(max(1, len(x.ratios)))
+}
+
+// partsOf lists what has the gauge of a series in a container, at any depth. A gauge that
+// shows no signal is what it was. It is found once a grid.
+func (e *risks) partsOf(whole telemetry.Entity, s telemetry.Series) *parts {
+	key := telemetry.Series{Entity: whole, Metric: s.Metric}
+	if all, ok := e.steps[key]; ok {
+		return all
+	}
+	all := &parts{}
+	for queue := []telemetry.Entity{whole}; len(queue) > 0 && len(all.of) < maxThreatened; queue = queue[1:] {
+		for _, x := range e.graph.Contents(queue[0]) {
+			own := telemetry.Series{Entity: x, Metric: s.Metric}
+			if x.Kind != s.Entity.Kind {
+				queue = append(queue, x)
+			} else if _, ok := e.window.Slot(own); ok {
+				ratio := 1.0
+				if at, ok := e.signals.signals(&signal{series: own, kind: stepSignal}); ok {
+					ratio = e.signals.signalled[at].now / e.signals.signalled[at].before
+				}
+				all.of, all.ratios = append(all.of, x), append(all.ratios, ratio)
+			}
+		}
+	}
+	all.everywhere = e.movedOutside(whole, s, len(all.of))
+	if e.steps == nil {
+		e.steps = map[telemetry.Series]*parts{}
+	}
+	e.steps[key] = all
+	return all
+}
+
+// movedOutside reports whether most gauges of a metric moved that are not among the n of a
+// container, or there are none.
+func (e *risks) movedOutside(whole telemetry.Entity, s telemetry.Series, n int) bool {
+	outside, moved := -n, 0
+	for _, x := range e.signals.heed().gauges {
+		if x.metric == s.Metric && x.kind == stepSignal {
+			outside += x.n
+		}
+	}
+	for i := range e.signals.signalled {
+		o := &e.signals.signalled[i]
+		if o.series.Metric == s.Metric && o.kind == stepSignal && !e.within(o.series.Entity, whole) {
+			moved++
+		}
+	}
+	return 2*moved >= outside
+}
