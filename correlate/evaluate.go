@@ -36,6 +36,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 	e.risks.judgeRisks(e.incidents.known(), e.incidents.lately(g), g)
 	e.examiner.keepUsual(g)
 	e.incidents.sweep(g)
+	e.incidents.beginStops(g)
 	e.costs.fileUsage(g)
 	slices.SortStableFunc(e.out.Incidents, byTimeJobID)
 }
@@ -259,6 +260,10 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	if c.restored || c.restarted(j.Degradation) || c.failedLongAgo(j.Degradation, g) || c.recovers(j.Degradation, g) || c.inBackOff(j.Degradation, g) {
 		e.updateCost(c, &next, e.examiner.cost(c, j, j.Degradation))
 	} else {
+		if e.stopsApart(c, j, g) {
+			e.partAtStop(c, j, g)
+			return
+		}
 		ev := e.examiner.gather(c, j, j.Degradation, g)
 		answers := e.study(ev, g)
 		if ev.Fabric != nil {

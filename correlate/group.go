@@ -30,6 +30,7 @@ type caseBook struct {
 	// warmStart is set.
 	restoring []explain.Incident
 	warmStart bool
+	stopped   []stopped // in this grid, for another reason than they were slower for; not state
 }
 
 // known lists the open incidents that readers know of.

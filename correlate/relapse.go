@@ -24,7 +24,15 @@ func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.
 		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
 	for i, old := range slices.Backward(e.past) {
-		if listed(old) && g.Sub(old.resolved) <= reopenWithin && (!c.naming.named() && e.mayRecur(&old.incident, next) || c.naming.named() && e.samePlace(&old.incident, next)) {
+		if !listed(old) || g.Sub(old.resolved) > reopenWithin {
+			continue
+		}
+		switch named := c.naming.named(); {
+		case old.turnedInto(c):
+			if named && e.oneSpot(old.incident.Root.Entity, next.Root.Entity) {
+				return i
+			}
+		case named && e.samePlace(&old.incident, next) || !named && e.mayRecur(&old.incident, next):
 			return i
 		}
 	}

@@ -111,6 +111,14 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	return []Changed{{j, Began}}
 }
 
+// Stopped is when what a job stopped for began, which finishes no step at an instant.
+func (j *Job) Stopped(at telemetry.Time) telemetry.Interval {
+	if h := j.Degradation; h != nil && h.Since != 0 {
+		at = h.Since
+	}
+	return j.stopped(at)
+}
+
 // stopped is when what ended a job began: within the step in progress, or, where that is
 // overdue, since the last one ended: a job fails when a timeout has passed.
 func (j *Job) stopped(at telemetry.Time) telemetry.Interval {

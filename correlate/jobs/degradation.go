@@ -60,6 +60,8 @@ type Degradation struct {
 	tailSum      float64
 	mfu          utilisation
 	reported     State // the state last reported of
+	restarted    bool  // it had failed, and steps end again
+	resumed      int   // steps since
 	// line is the length above which a step is a slow one, seconds; 0 where that
 	// follows from what is usual.
 	line float64
@@ -111,11 +113,16 @@ func (h *Degradation) End(at telemetry.Time) telemetry.Time {
 	return h.LastSlow
 }
 
+// resumedAfter is how many steps after a restart it is over that the job had stopped,
+// usual or not: the first ones load and compile, and what makes all of them longer did
+// not stop it.
+const resumedAfter = 6
+
 // Well reports whether the job has finished enough usual steps in a row since
-// the last slow one to be called well.
+// the last slow one to be called well, or enough of any length since it was restarted.
 func (h *Degradation) Well() bool {
 	if h.State == Restarted {
-		return h.tailSteps >= wellAfter
+		return h.tailSteps >= wellAfter || h.resumed >= resumedAfter
 	}
 	return h.tailSteps >= max(calmAfter, h.recoverAfter)
 }
@@ -163,6 +170,13 @@ func (h *Degradation) addUsual(x float64, n int) {
 	h.tailSum += float64(x * float64(n))
 }
 
+// Stop makes of the degradation of a job that was slower and has stopped that of its stop,
+// which began at an onset.
+func (h *Degradation) Stop(onset telemetry.Interval) {
+	*h = Degradation{Measure: h.Measure, State: h.State, reported: h.reported, Since: h.Since, Onset: onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
+		Usual: h.Usual, LastSlow: onset.Latest, Overdue: h.Overdue, Redone: h.Redone, EqualWork: h.EqualWork}
+}
+
 func (h *Degradation) snapshot(c *snapshot.Codec) {
 	c.String((*string)(&h.Measure))
 	codeState(c, &h.State)
@@ -191,6 +205,8 @@ func (h *Degradation) snapshot(c *snapshot.Codec) {
 	c.Bool(&h.inSpikes)
 	c.F64(&h.Periodic)
 	c.Bool(&h.EqualWork)
+	c.Bool(&h.restarted)
+	c.Int(&h.resumed)
 }
 
 func codeState(c *snapshot.Codec, s *State) {

@@ -290,7 +290,9 @@ func (j *Job) observeDegraded(at telemetry.Time, x float64, n int) {
 		h.Lost += max(0, float64(at.Add(-seconds(x))-j.LastEnd)/1e9)
 		h.Since = 0
 		h.State = Restarted
+		h.restarted, h.resumed = true, 0
 	}
+	h.resumed += n
 	h.Overdue = 0
 	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
 		grew := j.grew(at)
@@ -310,7 +312,9 @@ func (j *Job) observeDegraded(at telemetry.Time, x float64, n int) {
 	}
 	if isSlow {
 		h.last = j.Steps
-		h.State = Slow
+		if !h.restarted {
+			h.State = Slow
+		}
 		h.addSlow(at, x, n)
 		return
 	}
