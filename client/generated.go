@@ -335,8 +335,8 @@ type Grant struct {
 	Process  string       `json:"process"`
 }
 
-// Standing is a schema of the API.
-type Standing struct {
+// ProcessState is a schema of the API.
+type ProcessState struct {
 	Budget       GrantsBudget     `json:"budget"`
 	Edges        int64            `json:"edges"`
 	Grant        *Grant           `json:"grant"`
@@ -772,11 +772,11 @@ type SiteStatus struct {
 
 // SourceList is a schema of the API.
 type SourceList struct {
-	Gaps      []Gap      `json:"gaps"`
-	Next      string     `json:"next,omitzero"`
-	Processes []Standing `json:"processes,omitzero"`
-	Sources   []Source   `json:"sources"`
-	Truncated bool       `json:"truncated,omitzero"`
+	Gaps      []Gap          `json:"gaps"`
+	Next      string         `json:"next,omitzero"`
+	Processes []ProcessState `json:"processes,omitzero"`
+	Sources   []Source       `json:"sources"`
+	Truncated bool           `json:"truncated,omitzero"`
 }
 
 // Window is a schema of the API.

@@ -186,7 +186,7 @@ func TestApplyFromFlood(t *testing.T) {
 	if f.why[""] == 0 {
 		t.Error("all of the flood was refused: a process within its budget is served")
 	}
-	for _, s := range f.runner.Standings() {
+	for _, s := range f.runner.Processes() {
 		if s.Process != "flood" && len(s.Refused) > 0 {
 			t.Errorf("%q lost something: %v", s.Process, s.Refused)
 		}

@@ -105,9 +105,9 @@ func (r *Runner) ApplyFrom(position uint64, process string, record *telemetry.Re
 	return changed, "", nil
 }
 
-// Standings lists the processes that stated something, what they may state, and what
+// Processes lists the processes that stated something, what they may state, and what
 // was refused of them since this runner was made.
-func (r *Runner) Standings() []grants.Standing { return r.gate.Standings() }
+func (r *Runner) Processes() []grants.ProcessState { return r.gate.Processes() }
 
 // Refused returns how many records were refused since this runner was made, by reason.
 func (r *Runner) Refused() map[grants.Reason]uint64 { return r.gate.Refused() }

@@ -272,7 +272,7 @@ func (g *siege) refused() map[string]map[grants.Reason]uint64 {
 }
 
 // processes are those that Coverage lists; none while the service does not answer.
-func (g *siege) processes() []grants.Standing {
+func (g *siege) processes() []grants.ProcessState {
 	var body replica.Coverage
 	if json.Unmarshal([]byte(g.text("/api/v1/coverage")), &body) != nil {
 		return nil

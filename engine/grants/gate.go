@@ -260,8 +260,8 @@ func (g *Gate) refuse(process string, why Reason) {
 	by[why]++
 }
 
-// Standing is what is known of one process.
-type Standing struct {
+// ProcessState is what is known of one process.
+type ProcessState struct {
 	Process string            `json:"process"`
 	Grant   *Grant            `json:"grant"` // nil: it may state anything
 	Refused map[Reason]uint64 `json:"refused,omitempty"`
@@ -274,9 +274,9 @@ type Standing struct {
 	Waiting int `json:"waiting_bytes"`
 }
 
-// Standings lists the processes that have a grant, stated a schema or were refused
+// Processes lists the processes that have a grant, stated a schema or were refused
 // something, by name.
-func (g *Gate) Standings() []Standing {
+func (g *Gate) Processes() []ProcessState {
 	names := map[string]bool{}
 	for name := range g.grants {
 		names[name] = true
@@ -287,9 +287,9 @@ func (g *Gate) Standings() []Standing {
 	for name := range g.refused {
 		names[name] = true
 	}
-	out := make([]Standing, 0, len(names))
+	out := make([]ProcessState, 0, len(names))
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		s := Standing{Process: name, Grant: g.grants[name], Refused: maps.Clone(g.refused[name]), Budget: g.grants[name].Effective()}
+		s := ProcessState{Process: name, Grant: g.grants[name], Refused: maps.Clone(g.refused[name]), Budget: g.grants[name].Effective()}
 		if a := g.accounts[name]; a != nil {
 			s.Schemas, s.Series, s.Edges, s.Waiting = a.schemas, int(a.series.Used), len(a.edges), int(a.waiting.total)
 		}

@@ -101,7 +101,7 @@ type Coverage struct {
 	Gaps      []Gap    `json:"gaps"` // the last to begin first
 	Truncated bool     `json:"truncated,omitempty"`
 	// Processes are those that have a grant or were refused something.
-	Processes []grants.Standing `json:"processes,omitempty"`
+	Processes []grants.ProcessState `json:"processes,omitempty"`
 }
 
 // Source is one source of a Coverage.
@@ -258,7 +258,7 @@ func (a *answers) incidents(ctx context.Context, _ []byte) (any, error) {
 func (a *answers) coverage(ctx context.Context, _ []byte) (any, error) {
 	out := Coverage{Sources: []Source{}, Gaps: []Gap{}}
 	err := a.do(ctx, func(o *owner) {
-		out.Processes = slices.DeleteFunc(o.runner.Standings(), func(s grants.Standing) bool { return s.Grant == nil && len(s.Refused) == 0 })
+		out.Processes = slices.DeleteFunc(o.runner.Processes(), func(s grants.ProcessState) bool { return s.Grant == nil && len(s.Refused) == 0 })
 		for _, h := range slices.Backward(o.runner.Holes()) {
 			out.Gaps = append(out.Gaps, Gap{Collector: "quintet", Target: "log", Part: fmt.Sprintf("positions %d to %d", h.First, h.Last), From: h.From, To: stated(h.To)})
 		}

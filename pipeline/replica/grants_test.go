@@ -54,7 +54,7 @@ func TestRunRefusesStatementsOfOthers(t *testing.T) {
 	w.same()
 	var coverage Coverage
 	w.ask(AskCoverage, "", &coverage)
-	var evils []grants.Standing
+	var evils []grants.ProcessState
 	for _, p := range coverage.Processes {
 		if p.Process == "evil" {
 			evils = append(evils, p)

@@ -16,7 +16,7 @@ const maxNamed = 20
 
 // access returns the rows of the survey about processes: whether they state only what
 // they may, where anything is granted, and whether they stay within their budgets.
-func access(processes []grants.Standing) (rows []survey.Requirement) {
+func access(processes []grants.ProcessState) (rows []survey.Requirement) {
 	limited := 0
 	for _, p := range processes {
 		if p.Grant != nil {
@@ -53,7 +53,7 @@ func count(n int) string {
 }
 
 // refusals lists which processes were refused how much, for reasons of one sort.
-func refusals(processes []grants.Standing, sort func(grants.Reason) bool) string {
+func refusals(processes []grants.ProcessState, sort func(grants.Reason) bool) string {
 	var list []string
 	for _, p := range processes {
 		var of []string

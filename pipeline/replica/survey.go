@@ -28,9 +28,9 @@ func (a *answers) survey(ctx context.Context, req []byte) (any, error) {
 		return nil, err
 	}
 	var f survey.Facts
-	var processes []grants.Standing
+	var processes []grants.ProcessState
 	err := a.do(ctx, func(o *owner) {
-		processes = o.runner.Standings()
+		processes = o.runner.Processes()
 		f = o.census.Facts(o.runner.Tick())
 		f.Kinds, f.Groups = kindsAndGroups(o)
 		for _, s := range o.runner.Sources() {
