@@ -1,6 +1,7 @@
 // Finding things: Ctrl-K, all incidents, one entity; and claims with their curves.
 
 import { claimsHaveCurves } from "./claims.mjs";
+import { drag } from "./drag.mjs";
 
 /** Ctrl-K finds an incident and an entity and leads there; the list of incidents narrows and keeps that in the address. */
 export async function explore({ page, site, url, check, shot }) {
@@ -19,11 +20,7 @@ export async function explore({ page, site, url, check, shot }) {
   await page.getByLabel("Time", { exact: true }).selectOption("6h");
   check(new URL(page.url()).searchParams.get("last") === "6h", "the address keeps the time that is looked at");
   await page.waitForFunction(() => { const ticks = [...document.querySelectorAll(".stage .ticks .time")]; return ticks.length > 2 && ticks.every((t) => t.textContent.endsWith(":00")); }); // by the hour: six are drawn
-  const plot = await page.locator(".flags").boundingBox();
-  await page.mouse.move(plot.x + plot.width * 0.4, plot.y + 10);
-  await page.mouse.down();
-  await page.mouse.move(plot.x + plot.width * 0.7, plot.y + 12);
-  await page.mouse.up();
+  await drag(page, ".flags", [0.4, 10], [0.7, 12]);
   await page.waitForFunction(() => new URL(location.href).searchParams.has("from"));
   const q = new URL(page.url()).searchParams, minutes = (Date.parse(q.get("to")) - Date.parse(q.get("from"))) / 60000;
   check(minutes > 60 && minutes < 180, `dragging over the curves chooses an interval: ${minutes} min of 6 h`);
@@ -47,12 +44,8 @@ export async function explore({ page, site, url, check, shot }) {
   await page.locator("h1", { hasText: /^[12] of / }).waitFor();
   await page.getByLabel("Time", { exact: true }).selectOption("");
   await page.locator("h1", { hasText: `${incidents.length} incidents` }).waitFor();
-  const strip = await page.locator(".strip").boundingBox();
   check(await page.locator(".strip .span").count() === incidents.length, "each is a bar over time");
-  await page.mouse.move(strip.x + strip.width * 0.9, strip.y + 10);
-  await page.mouse.down();
-  await page.mouse.move(strip.x + strip.width - 5, strip.y + 20);
-  await page.mouse.up();
+  await drag(page, ".strip", [0.9, 10], [0.99, 20]);
   await page.waitForFunction((n) => document.querySelectorAll(".rows.long > li").length < n, incidents.length);
   check(new URL(page.url()).searchParams.has("from"), "an interval can be dragged");
   await page.getByLabel("Rack").selectOption({ index: 1 });

@@ -1,5 +1,7 @@
 // The explorer: PromQL from every curve, and what an engineer does with it.
 
+import { drag } from "./drag.mjs";
+
 const asked = (page) => new URL(page.url()).searchParams;
 
 /** A curve leads to the explorer, which compares it with its past and its peers, zooms, says what else changed, and keeps all of it in the address. */
@@ -25,11 +27,7 @@ export async function promql({ page, site, url, check, shot }) {
   const posed = (await site.control({ Do: "count" })).seen.map((s) => s.query).filter(Boolean);
   check(posed.includes('quantile(0.5, nic_temperature_celsius{kind="nic"})'), `the peers are of the same kind: ${posed.filter((q) => q.startsWith("quantile"))}`);
 
-  const box = await page.locator(".explore .flags").boundingBox();
-  await page.mouse.move(box.x + box.width * 0.5, box.y + 12);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.9, box.y + 14);
-  await page.mouse.up();
+  await drag(page, ".explore .flags", [0.5, 12], [0.9, 14]);
   await page.waitForFunction(() => new URL(location.href).searchParams.has("from"));
   const width = () => (Date.parse(asked(page).get("to")) - Date.parse(asked(page).get("from"))) / 60000, zoomed = width();
   check(zoomed > 1 && zoomed < 40, `dragging zooms in: ${zoomed} min`);
