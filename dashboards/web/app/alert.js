@@ -13,7 +13,7 @@ import { Feed } from "./alerts.js";
 
 const every = 15000; // ms of the log between two questions to the history
 const fewCurves = 8;
-const plain = ["alertname", "severity", "domain"]; // labels that are told elsewhere
+const plain = ["alertname", "severity", "domain"]; // labels that are shown elsewhere
 
 /** Alert shows the group of an id, and stays current. */
 export class Alert {
@@ -157,12 +157,12 @@ function near(expr, a) {
 // failedOnly: the alert's own expression is drawn without what it is compared with.
 function failedOnly(error) { if (isAborted(error)) throw error; return []; }
 
-// within tells whether an alert has all labels of a series, but for its name.
+// within reports whether an alert has all labels of a series, but for its name.
 function within(series, labels) { return Object.entries(series).every(([n, v]) => n === "__name__" || labels?.[n] === v); }
 
 function keyOf(labels) { return JSON.stringify(Object.entries(labels ?? {}).sort()); }
 
-// wordsOf tells series apart that no entity tells apart.
+// wordsOf distinguishes series that no entity distinguishes.
 function wordsOf(labels) { return labels.kind && labels.name ? "" : Object.entries(labels).filter(([n]) => n !== "__name__").map(([n, v]) => `${n} ${v}`).join(", "); }
 
 function entityIn(labels, otherwise) { return labels.kind && labels.name ? `${labels.kind}:${labels.name}` : otherwise; }

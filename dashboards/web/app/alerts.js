@@ -96,7 +96,7 @@ function valueOf(a) {
   return typeof v === "number" ? `value${NBSP}${number(v)}` : "";
 }
 
-/** AlertsBox is what the overview tells of it: what fires, but for what is told for information. */
+/** AlertsBox is what the overview shows of it: what fires, but for what is only information. */
 export class AlertsBox {
   constructor(store) {
     this.list = h("ol", { class: "rows" });

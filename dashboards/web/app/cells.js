@@ -1,5 +1,5 @@
 // Many cells on one canvas: bands of groups of cells, each a colour, a mark where an
-// incident touches it, and a value that is told under the pointer or the focus. The
+// incident touches it, and a value that is shown under the pointer or the focus. The
 // document has one element for all of them.
 
 import { h, text, attr, show, replace, changed } from "./dom.js";
@@ -14,7 +14,7 @@ const gap = 1, bandGap = 12, columnGap = 28, lineGap = 2;
 /**
  * CellMap is the figure. bands: [{label, groups: [{label, cells: [cell]}]}], a cell
  * {id, name, v, mark: "", "root", "chain", words(): what stands in it}. of: {label: what the
- * map shows, tell(cell): lines of text, open(cell), height: px to keep within, beneath:
+ * map shows, describe(cell): lines of text, open(cell), height: px to keep within, beneath:
  * what is drawn under the cells, with gap: px between groups, room: below the last of a
  * band, draw(pen, {bands, box(name)})}.
  */
@@ -47,7 +47,7 @@ export class CellMap {
     c.addEventListener("click", (e) => { const i = this.hit(e); if (i >= 0) { this.at = i; this.open(i); } });
     c.addEventListener("keydown", (e) => this.key(e));
     c.addEventListener("focus", () => { if (c.matches(":focus-visible")) this.move(Math.max(0, this.at)); });
-    c.addEventListener("blur", () => { this.tell(-1); this.draw(); });
+    c.addEventListener("blur", () => { this.describe(-1); this.draw(); });
   }
 
   /** set gives the map what it shows; cells that stay keep the focus. */
@@ -133,7 +133,7 @@ export class CellMap {
     if (i === this.over) return;
     this.over = i;
     this.canvas.style.cursor = i >= 0 && this.of.open ? "pointer" : "";
-    this.tell(i);
+    this.describe(i);
     this.of.look?.(this.flat[i] ?? null);
     this.draw();
   }
@@ -142,7 +142,7 @@ export class CellMap {
     if (e.ctrlKey || e.metaKey || e.altKey || this.flat.length === 0) return;
     const last = this.flat.length - 1;
     const to = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, ArrowUp: this.beside(-1), ArrowDown: this.beside(1), Home: 0, End: last }[e.key];
-    if (e.key === "Enter" || e.key === " ") { if (this.at >= 0) this.open(this.at); } else if (e.key === "Escape") this.tell(-1);
+    if (e.key === "Enter" || e.key === " ") { if (this.at >= 0) this.open(this.at); } else if (e.key === "Escape") this.describe(-1);
     else if (to === undefined) return;
     else this.move(Math.min(last, Math.max(0, to)));
     e.preventDefault();
@@ -165,19 +165,19 @@ export class CellMap {
   move(i) {
     this.at = i;
     this.over = -1;
-    this.tell(i);
+    this.describe(i);
     this.of.look?.(this.flat[i] ?? null);
     this.draw();
   }
 
   open(i) { if (this.flat[i]) this.of.open?.(this.flat[i]); }
 
-  /** tell says what cell i is, beside it and to a screen reader; -1 says nothing. */
-  tell(i) {
+  /** describe says what cell i is, beside it and to a screen reader; -1 says nothing. */
+  describe(i) {
     const c = this.flat[i], box = this.places?.boxes[i];
     show(this.tip, Boolean(c && box));
     if (!c || !box) return;
-    const lines = this.of.tell(c);
+    const lines = this.of.describe(c);
     replace(this.tip, lines.map((l, k) => (k === 0 ? h("b", {}, l) : h("span", {}, l))));
     attr(this.canvas, "aria-valuenow", i);
     attr(this.canvas, "aria-valuetext", lines.join(", "));
@@ -218,11 +218,11 @@ function place(bands, { width, size, gutters: [left, second], apart, room, centr
     if (column === 0 && n > 0) { top += height + bandGap; height = 0; }
     let y = top + (band.label ? heads : 0);
     if (band.label) labels.push({ text: band.label, x: x0, y: left === 0 ? top + 10 : y + size / 2 + 4, strong: true });
-    let told = -Infinity;
+    let labelled = -Infinity;
     for (const group of band.groups) {
-      if (group.label && y - told >= 11) { // no label upon another
+      if (group.label && y - labelled >= 11) { // no label upon another
         labels.push({ text: group.label, x: x0 + left, y: y + size / 2 + 4 });
-        told = y;
+        labelled = y;
       }
       const indent = centred ? Math.floor((Math.min(perLine, most) - Math.min(perLine, group.cells.length)) * (w + gap) / 2) : 0;
       group.cells.forEach((_, i) => boxes.push({ x: x0 + left + second + indent + (i % perLine) * (w + gap) + 1, y: y + Math.floor(i / perLine) * tall, w, h: size }));
@@ -244,7 +244,7 @@ function label(pen, l) {
 function cell(pen, c, b) {
   const { ink } = pen;
   ink.lineWidth = 1;
-  if (!Number.isFinite(c.v)) { // not heard: no colour, and struck through
+  if (!Number.isFinite(c.v)) { // not received: no colour, and struck through
     ink.strokeStyle = pen.line;
     ink.strokeRect(b.x + .5, b.y + .5, b.w - 1, b.h - 1);
     ink.beginPath();
@@ -261,7 +261,7 @@ function cell(pen, c, b) {
   ink.fillText(c.words(), b.x + b.w / 2, b.y + b.h / 2 + 4, b.w - 3);
 }
 
-// mark tells by shape: a triangle where an incident begins, a ring where it passes.
+// mark shows by shape: a triangle where an incident begins, a ring where it passes.
 function mark(pen, what, b) {
   const inset = b.h >= wideFrom ? 9 : 1; // in the corner: neither value nor colour is hidden
   const { ink } = pen, x = b.x + b.w - inset, y = b.y + inset, r = Math.max(3.5, Math.min(7, b.h * .36));
@@ -297,9 +297,9 @@ export class Legend {
       keys && ["none", "root", "passes"].map((k, i) => h("span", { class: "keyof" }, h("i", { class: `key ${k}`, "aria-hidden": "true" }), ["no data", "an incident begins here", "or passes"][i])));
   }
 
-  /** draw shows a scale; tell writes a value. */
-  draw(scale, tell) {
-    const dark = isDark(), ticks = scale.ticks.map((v) => ({ words: tell(v), share: scale.share(v) }));
+  /** draw shows a scale; write writes a value. */
+  draw(scale, write) {
+    const dark = isDark(), ticks = scale.ticks.map((v) => ({ words: write(v), share: scale.share(v) }));
     if (!changed(this.el, "scale", [dark, ticks])) return;
     const ink = this.canvas.getContext("2d");
     for (let x = 0; x < 240; x++) {

@@ -1,4 +1,4 @@
-// The chain as a picture: from the root to the hurt job, who did what to whom,
+// The chain as a picture: from the root to the degraded job, who did what to whom,
 // how much later, and how sure that is. Left to right where there is room, top to
 // bottom where there is not.
 
@@ -19,10 +19,10 @@ export function chainModel(incident) {
   const root = incident.root?.entity ?? ""; // none while the cause is under investigation
   const shows = links.some((l) => l.entity === root);
   if (!shows && root !== "") nodes.push({ entity: root, domain: incident.root.domain, metric: "", text: incident.root.signature, isRoot: true, onset: incident.root.onset });
-  const hurt = new Set((incident.impact?.jobs ?? []).map((j) => j.job));
+  const degraded = new Set((incident.impact?.jobs ?? []).map((j) => j.job));
   links.forEach((l) => {
     const index = nodes.length;
-    nodes.push({ ...l, text: metricName(l.metric), isRoot: l.entity === root, isHurt: hurt.has(l.entity) });
+    nodes.push({ ...l, text: metricName(l.metric), isRoot: l.entity === root, isDegraded: degraded.has(l.entity) });
     const from = (l.from ?? "") === "" ? (shows || root === "" ? -1 : 0) : nodes.findLastIndex((n, i) => i < index && n.entity === l.from);
     if (from >= 0 && from < index) edges.push({ from, to: index, relation: l.from === "" ? "seen at" : l.relation, lag: l.lag_seconds, uncertainty: l.lag_uncertainty_seconds, implied: l.from === "" });
   });
@@ -122,7 +122,7 @@ const fonts = { kind: "11px", name: "600 14px", text: "12.5px", value: "600 12.5
 // linesOf are the lines of text that stand with a node.
 function linesOf(node, pen, width) {
   const e = entity(node.entity);
-  const kind = [node.isRoot ? "root" : node.isHurt ? "degraded job" : "", e.kind].filter(Boolean).join(" · ");
+  const kind = [node.isRoot ? "root" : node.isDegraded ? "degraded job" : "", e.kind].filter(Boolean).join(" · ");
   const out = [{ class: `kind ${domainClass(node.domain)}`, text: kind, step: 14 }];
   for (const text of pen.wrap(e.name, fonts.name, width, 3)) out.push({ class: "name", text, step: 17 });
   for (const text of pen.wrap(node.text, fonts.text, width, 2)) out.push({ class: "what", text, step: 16 });
@@ -135,7 +135,7 @@ function linesOf(node, pen, width) {
 }
 
 function drawNode(node, x, y, textX, textY, lines, onpick) {
-  const g = s("a", { class: `node ${domainClass(node.domain)}${node.isRoot ? " root" : ""}${node.isHurt ? " hurt" : ""}`, href: "#curves", tabindex: "0", "data-entity": node.entity },
+  const g = s("a", { class: `node ${domainClass(node.domain)}${node.isRoot ? " root" : ""}${node.isDegraded ? " degraded" : ""}`, href: "#curves", tabindex: "0", "data-entity": node.entity },
     node.isRoot && s("circle", { class: "ring", cx: x, cy: y, r: sign * 0.82 }),
     s("path", { class: "shape", d: domainShape(node.domain), transform: `translate(${x - sign / 2} ${y - sign / 2})` }));
   let at = textY;
@@ -149,7 +149,7 @@ function drawNode(node, x, y, textX, textY, lines, onpick) {
 
 const height = (lines) => lines.reduce((sum, l) => sum + l.step, 0);
 
-// unsure tells whether the order of the two lies within the error of their times.
+// unsure reports whether the order of the two lies within the error of their times.
 const unsure = (e) => Math.abs(e.lag) <= e.uncertainty;
 
 function edgeTitle(e, model) {

@@ -1,4 +1,4 @@
-// What it costs, asked for again and again while a view that tells it is open:
+// What it costs, asked for again and again while a view that shows it is open:
 // losses, coupling, budget, bottlenecks.
 
 import { get } from "./store.js";
@@ -18,10 +18,10 @@ export function windowOf(search) {
 /** windowWords writes a window as "24 hours". */
 export function windowWords(window) { return windows.find(([w]) => w === window)?.[1] ?? window; }
 
-/** Costs asks for some of the answers, by name, and calls tell when it has them. */
+/** Costs asks for some of the answers, by name, and calls done when it has them. */
 export class Costs {
-  constructor(names, { window: length, job, tell }) {
-    Object.assign(this, { names, length, job, tell });
+  constructor(names, { window: length, job, done }) {
+    Object.assign(this, { names, length, job, done });
     this.answers = {};
     this.span = windowWords(length);
     this.failure = "";
@@ -60,7 +60,7 @@ export class Costs {
     }
     if (turn !== this.turn || this.closed) return;
     this.timer = setTimeout(() => this.ask(), wait);
-    this.tell();
+    this.done();
   }
 
   #query(name) {

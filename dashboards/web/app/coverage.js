@@ -1,5 +1,5 @@
 // What data comes from where, how fresh, where it has gaps, and what the site
-// therefore cannot show: requirements, and faults that cannot be told apart.
+// therefore cannot show: requirements, and faults that cannot be distinguished.
 
 import { h, s, text, attr, show, replace, changed } from "./dom.js";
 import { plural, number, instant, duration, NONE } from "./format.js";
@@ -126,8 +126,8 @@ function domainTable(list, now) {
 }
 
 function faultList(dark, all) {
-  const told = all.filter((f) => f.sight === "clear").length, none = all.filter((f) => f.sight === "nowhere");
-  const rest = h("p", { class: "quiet" }, `${plural(told, "fault")} can be distinguished from ${told === 1 ? "its" : "their"} like.`, none.length > 0 && ` Not applicable, no such devices: ${none.map((f) => f.signature).join(", ")}.`);
+  const clear = all.filter((f) => f.sight === "clear").length, none = all.filter((f) => f.sight === "nowhere");
+  const rest = h("p", { class: "quiet" }, `${plural(clear, "fault")} can be distinguished from ${clear === 1 ? "its" : "their"} like.`, none.length > 0 && ` Not applicable, no such devices: ${none.map((f) => f.signature).join(", ")}.`);
   if (dark.length === 0) return rest;
   return [h("ul", { class: "dark" }, dark.map((f) => h("li", {}, h("div", { class: "who" }, domainSign(f.domain), h("b", {}, f.signature), stateOf(f.sight)), h("ul", {}, f.missing.map((m) => h("li", {},
     f.sight === "blind" ? "To see it at all: " : `To distinguish ${m.would_tell}: `, h("code", { title: metricName(m.metric) }, m.metric), ` of ${plural(m.of, m.on, m.on === "switch" ? "switches" : undefined)}`, m.entities > 0 ? `; ${number(m.entities)} of them report it` : "; none reports it")))))), rest];

@@ -75,7 +75,7 @@ export class Curves {
     if (!(this.to >= to)) this.to = to;
     if (typeof answer.tick === "string") { // where the next question begins, and up to which the curves are known
       this.since = answer.tick;
-      this.heard = instant(answer.tick);
+      this.received = instant(answer.tick);
     }
     text(this.note, (answer.note ?? "").replace(stamps, (t) => clock(instant(t))));
     this.taken = true;
@@ -129,7 +129,7 @@ export class Curves {
     const live = state === "open";
     const frame = new Frame(this.from, live ? Math.max(this.to, this.now || 0) : this.to, this.flags.clientWidth || this.rows.firstChild.querySelector(".plot").clientWidth);
     frame.live = live;
-    frame.heard = Math.min(frame.to, Number.isFinite(this.heard) ? this.heard : frame.to);
+    frame.received = Math.min(frame.to, Number.isFinite(this.received) ? this.received : frame.to);
     frame.onset = onset;
     frame.checkpoints = checkpointsOf(this.incident, frame.to);
     frame.events = marksOf(this.incident).filter((m) => m.at >= frame.from && m.at <= frame.to);
@@ -184,7 +184,7 @@ export class Curves {
   move(ms) {
     if (!this.frame) return;
     this.cursor = Number.isFinite(ms) ? Math.min(this.frame.to, Math.max(this.frame.from, ms)) : NaN;
-    const told = [];
+    const values = [];
     for (const row of this.rows.children) {
       const x = this.series.get(`${row.dataset.entity}\n${row.dataset.metric}`);
       if (!x) continue; // of the answer before
@@ -193,9 +193,9 @@ export class Curves {
       text(row.querySelector(".value"), value);
       text(row.querySelector(".note"), r.note);
       this.dot(row.querySelector(".plot"), x, r);
-      if (told.length < 6) told.push(`${called(x.entity)} ${titleOf(x)} ${r.note === "no data" ? r.note : value}`);
+      if (values.length < 6) values.push(`${called(x.entity)} ${titleOf(x)} ${r.note === "no data" ? r.note : value}`);
     }
-    this.placeCross(told);
+    this.placeCross(values);
   }
 
   dot(svg, x, r) {
@@ -207,12 +207,12 @@ export class Curves {
     attr(dot, "cy", svg.heightOf(r.v));
   }
 
-  placeCross(told) {
+  placeCross(values) {
     const on = Number.isFinite(this.cursor), { stage, hand } = this;
     show(this.cross, on);
     attr(hand, "aria-valuemax", Math.round((this.frame.to - this.frame.from) / 1000));
     attr(hand, "aria-valuenow", on ? Math.round((this.cursor - this.frame.from) / 1000) : 0);
-    attr(hand, "aria-valuetext", on ? `${clock(this.cursor)}: ${told.join("; ")}` : "no moment chosen");
+    attr(hand, "aria-valuetext", on ? `${clock(this.cursor)}: ${values.join("; ")}` : "no moment chosen");
     if (!on) return;
     const x = this.frame.x(this.cursor);
     this.cross.style.left = `${this.flags.getBoundingClientRect().left - stage.getBoundingClientRect().left + x}px`;

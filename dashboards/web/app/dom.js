@@ -58,7 +58,7 @@ export function replace(el, ...children) {
 }
 
 /**
- * changed tells whether value differs from what it was when asked before with
+ * changed reports whether value differs from what it was when asked before with
  * this element and name: what was drawn from equal facts need not be drawn again.
  */
 export function changed(el, name, value) {

@@ -54,7 +54,7 @@ export class Equipment {
 
   draw() {
     const { view } = this, { supply, of } = view, e = supply.byId.get(of), known = this.asked === of;
-    const lines = view.tell(of);
+    const lines = view.describe(of);
     text(view.headline, known && !e && this.past.series.size === 0 ? `No ${called(of)} is known here` : `${called(of)}${lines.length > 1 ? `: ${lines[1]}` : ""}`);
     replace(this.facts, this.factsOf(e, lines));
     const ids = new Set([of, ...(supply.behind?.get(of) ?? [])]);
@@ -74,7 +74,7 @@ export class Equipment {
 
   drawMembers() {
     const { view } = this, { supply, of } = view;
-    const rows = of.startsWith("node:") ? this.gpuRows() : (supply.behind?.get(of) ?? []).filter((id) => supply.byId.has(id)).map((id) => ({ id, href: view.address({ of: id }), lines: view.tell(id).slice(1), v: supply.load(id).ratio }));
+    const rows = of.startsWith("node:") ? this.gpuRows() : (supply.behind?.get(of) ?? []).filter((id) => supply.byId.has(id)).map((id) => ({ id, href: view.address({ of: id }), lines: view.describe(id).slice(1), v: supply.load(id).ratio }));
     rows.sort((a, b) => (b.v > a.v ? 1 : b.v < a.v ? -1 : byName(a, b)));
     keyed(this.members, rows.slice(0, mostMembers), {
       key: (r) => r.id,

@@ -37,7 +37,7 @@ export function withShown(search, { queries, before, peers }) {
   return q.size ? `?${q}` : "";
 }
 
-// labelsOf writes what tells a series of an answer from the others.
+// labelsOf writes what distinguishes a series of an answer from the others.
 function labelsOf(labels) { return Object.entries(labels).filter(([n]) => !["__name__", "kind", "name"].includes(n)).sort().map(([n, v]) => `${n}=${v}`).join(", "); }
 
 /** curvesOfAnswer turns the answer of one expression into curves; those with the greatest values first. */

@@ -21,7 +21,7 @@ export class Fabric extends MapView {
   constructor(store, go) {
     super(store, go, { path: "/fabric", name: "Fabric", measures, hint: (m) => `${m.fold === "max" ? "Of each switch's worst port" : "Of all ports of a switch"}: ${m.what}` });
     Object.assign(this, { values: new Map(), switches: [], names: new Set(), works: new Map(), cables: new Cables(), links: new Links() });
-    this.map = new CellMap({ label: "Switches of the fabric", beneath: this.beneath(), tell: (c) => this.tellCell(c), open: (c) => this.go(this.address({ of: c.id })) });
+    this.map = new CellMap({ label: "Switches of the fabric", beneath: this.beneath(), describe: (c) => this.describeCell(c), open: (c) => this.go(this.address({ of: c.id })) });
     this.legend = new Legend();
     this.worst = h("ol", { class: "worst" });
     this.touching = h("ol", { class: "touching" });
@@ -165,9 +165,9 @@ export class Fabric extends MapView {
   /** words writes a value of the measure. */
   words(v) { return valueWords(v, this.shown); }
 
-  tellCell(c) {
-    const told = Number.isFinite(c.v) ? `${this.words(c.v)} ${this.shown.what}${this.shown.fold === "max" ? ", at its worst port" : ""}` : "no data";
-    return [c.name, c.where, told, c.mark === "root" ? "an incident begins here" : c.mark ? "an incident passes here" : ""].filter(Boolean);
+  describeCell(c) {
+    const value = Number.isFinite(c.v) ? `${this.words(c.v)} ${this.shown.what}${this.shown.fold === "max" ? ", at its worst port" : ""}` : "no data";
+    return [c.name, c.where, value, c.mark === "root" ? "an incident begins here" : c.mark ? "an incident passes here" : ""].filter(Boolean);
   }
 }
 

@@ -18,7 +18,7 @@ export function followUp(incident, done, now) {
     const recovered = incident.resolution === "recovered" || incident.resolution === null || incident.resolution === undefined;
     return recovered ? { state: "helped", words: `It helped: the incident ended ${since(end)} after ${what}.` } : { state: "ended", words: `The incident ended ${since(end)} after ${what}: ${incident.resolution}.` };
   }
-  const hurt = (incident.impact?.jobs ?? []).filter((j) => j.state !== "healthy").map((j) => `${called(j.job)} ${j.slowdown > 1 ? `takes ${factor(j.slowdown)} as long` : `is ${j.state}`}`);
+  const degraded = (incident.impact?.jobs ?? []).filter((j) => j.state !== "healthy").map((j) => `${called(j.job)} ${j.slowdown > 1 ? `takes ${factor(j.slowdown)} as long` : `is ${j.state}`}`);
   if (!(now - at >= patience)) return { state: "waiting", words: `Watching whether it helped: ${now > at ? since(now) : "0 s"} since ${what}.` };
-  return { state: "not", words: `It has not helped: ${since(now)} after ${what}, ${hurt.length ? hurt.join(", ") : "the incident is still open"}. See the alternatives, or say that the answer is wrong.` };
+  return { state: "not", words: `It has not helped: ${since(now)} after ${what}, ${degraded.length ? degraded.join(", ") : "the incident is still open"}. See the alternatives, or say that the answer is wrong.` };
 }

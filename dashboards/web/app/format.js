@@ -169,7 +169,7 @@ export function called(id) {
   return e.kind === "job" || e.kind === "" ? e.name : `${e.kind} ${e.name}`;
 }
 
-/** sentence splits a title into the hurt and the cause: "train is slower since …:" and "the host …". */
+/** sentence splits a title into the effect and the cause: "train is slower since …:" and "the host …". */
 export function sentence(title) {
   const whole = title.replaceAll(" \u00b1 ", `${NBSP}\u00b1${NBSP}`).replace(/(\d) (%|s\b|MHz\b)/g, `$1${NBSP}$2`);
   const at = whole.indexOf(": ");
@@ -187,7 +187,7 @@ export function instant(v) { return typeof v === "string" ? Date.parse(v) : NaN;
 // beginning of a recording.
 const recorded = Date.UTC(1980, 0, 1);
 
-/** isRecording tells times of a recording that begins at zero. */
+/** isRecording reports of times whether they are of a recording that begins at zero. */
 export function isRecording(ms) { return ms < recorded; }
 
 let universally = false; // times are written in UTC, not in the browser's zone

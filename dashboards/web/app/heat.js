@@ -1,6 +1,6 @@
 // Colours of a heat map, and the scales from values to them. One scale of
 // lightness, away from the paper in either theme, so that neither hue nor theme is
-// needed to tell more from less.
+// needed to distinguish more from less.
 
 import { niceMax } from "./axis.js";
 
@@ -49,7 +49,7 @@ export function shade(share, darkly) {
 /**
  * scaleOf maps values to shares. kind: "ratio" is from 0 to 1 whatever is there, so
  * that a colour always means the same; "root" likewise, with more of it for small
- * values; "count" is logarithmic to the greatest; "margin" tells the less the
+ * values; "count" is logarithmic to the greatest; "margin" shows the less the
  * stronger, from 40 degrees to none; "span" is from low to high.
  */
 export function scaleOf(kind, { peak = 1, low = 0, high = 1 } = {}) {

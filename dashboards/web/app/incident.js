@@ -84,7 +84,7 @@ export class IncidentView {
     } catch (error) {
       this.absent = error.status === 404 ? `No incident ${this.id} is known here. It may be older than what is kept.` : `This incident cannot be read: ${error.message}.`;
     }
-    this.store.changed(); // the page's title is told with it
+    this.store.changed(); // the page's title changes with it
   }
 
   /** update brings the view up to what the store knows. */
@@ -146,7 +146,7 @@ export class IncidentView {
     this.drawVerdict(incident);
   }
 
-  // Each part is drawn anew only when what it tells has changed: focus and
+  // Each part is drawn anew only when what it shows has changed: focus and
   // selection survive the second.
   drawHead(incident, now) {
     const { state, kind, severity, resolution, revision, reopens, resolved, root, title, onset, merged_into, split_from, impact } = incident;
@@ -344,7 +344,7 @@ function elsewhere({ root, alternatives = [] }) {
   return alternatives.filter((a) => !(a.signature === root?.signature && root.alike?.includes(a.entity)));
 }
 
-// apart says what would tell the answer from the others, as far as that is known.
+// apart says what would distinguish the answer from the others, as far as that is known.
 function apart(incident) {
   const would = [...new Set((incident.blind_spots ?? []).filter((b) => b.would_tell).map((b) => `${b.metric || "a sample"} of ${called(b.entity)} would distinguish ${b.would_tell}`))];
   const close = elsewhere(incident).some((a) => a.confidence > 0.5 * (incident.root?.confidence ?? 0));

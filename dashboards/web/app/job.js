@@ -6,7 +6,7 @@ import { sign, tone } from "./words.js";
 import { section } from "./parts.js";
 import { once } from "./reading.js";
 import { incidentList } from "./rows.js";
-import { get, isHurt } from "./store.js";
+import { get, isDegraded } from "./store.js";
 import { Prometheus, quoted, grid, isAborted, unsettled } from "./promql.js";
 import { Past, curvesOf, lastHour } from "./past.js";
 import { RankMap, tableOf, continued } from "./rankmap.js";
@@ -21,7 +21,7 @@ import { upToDate } from "./uptodate.js";
 const every = 15000; // ms of the log between two questions to the history
 const mapStep = 15e3, mapSpan = 20 * 60e3; // ms between columns, and of the map
 const pieces = 5; // questions, one an update, in which the past of the ranks that are drawn next is read
-const mostRanks = 256; // rows, as many as an update can take in at once and eyes can tell apart; of more, those that wait least and most
+const mostRanks = 256; // rows, as many as an update can take in at once and eyes can distinguish; of more, those that wait least and most
 const fewRanks = 8, fewNodes = 24;
 const measures = [["rank_compute_seconds", "computes"], ["rank_comm_wait_seconds", "waits for others"], ["rank_comm_transfer_seconds", "moves data"]];
 const names = measures.map(([m]) => m).join("|"), always = measures.slice(0, 2).map(([m]) => m); // of whom waits for whom; others are read while they are looked at
@@ -44,7 +44,7 @@ export class Job {
     this.placing = { loaded: false, failure: "" };
     this.build();
     once(this.waits, [this.ranksRead]);
-    this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, tell: () => store.changed() });
+    this.costs = new Costs(["budget", "losses"], { window: "24h", job: this.id, done: () => store.changed() });
     this.place();
   }
 
@@ -192,7 +192,7 @@ export class Job {
   drawWaits() {
     const degraded = (this.mine ?? []).map((i) => [interval(i.onset).from, i.resolved ? instant(i.resolved) : Infinity]);
     const list = waitingOf(this.shown.tables.rank_comm_wait_seconds, this.shown.tables.rank_compute_seconds, degraded).slice(0, fewRanks);
-    const job = this.store.jobs.get(this.id), grown = job && isHurt(job) ? (job.step_seconds ?? 0) - (job.usual_step_seconds ?? 0) : 0;
+    const job = this.store.jobs.get(this.id), grown = job && isDegraded(job) ? (job.step_seconds ?? 0) - (job.usual_step_seconds ?? 0) : 0;
     if (list.length === 0) { replace(this.waits, h("p", { class: "quiet" }, "No rank reports its wait.")); return; }
     const first = list[0], late = first.late > 0.1 * Math.max(first.computed, 0.01);
     replace(this.waits,
@@ -250,7 +250,7 @@ function named(id, marks) {
 function headline(name, job, mine) {
   const open = mine.filter((i) => i.state === "open");
   if (job.state === "slow" && job.slowdown > 0) return `${name} takes ${factor(job.slowdown)} as long as usual`;
-  if (isHurt(job)) return `${name} is ${job.state}`;
+  if (isDegraded(job)) return `${name} is ${job.state}`;
   return open.length ? `${name}: ${plural(open.length, "open incident")}` : `${name} ${job.state === "ended" ? "has ended" : job.state === "new" ? "has begun" : "runs as usual"}`;
 }
 

@@ -3,7 +3,7 @@
 import { h, text, replace, changed } from "./dom.js";
 import { plural } from "./format.js";
 import { jobList, nothing } from "./rows.js";
-import { isHurt } from "./store.js";
+import { isDegraded } from "./store.js";
 import { connectWays } from "./sources.js";
 
 /** Jobs is the view of every job, with a filter. */
@@ -26,8 +26,8 @@ export class Jobs {
   update() {
     const all = this.store.sortedJobs(), wanted = this.filter.value.trim().toLowerCase();
     const some = wanted ? all.filter((j) => `${j.job} ${j.state}`.toLowerCase().includes(wanted)) : all;
-    const hurt = all.filter(isHurt).length;
-    text(this.headline, `${plural(all.length, "job")}${hurt ? `, ${hurt} degraded` : ""}`);
+    const degraded = all.filter(isDegraded).length;
+    text(this.headline, `${plural(all.length, "job")}${degraded ? `, ${degraded} degraded` : ""}`);
     jobList(this.list, some, this.store);
     nothing(this.none, all.length && !some.length ? `No job's name or state contains “${this.filter.value}”.` : "");
     if (changed(this.ways, "ways", all.length === 0)) replace(this.ways, all.length === 0 ? connectWays() : null);

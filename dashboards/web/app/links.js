@@ -69,7 +69,7 @@ export class Links {
       .map((x) => ({ port: x.link.ports[0], to: x.link.b || bare(x.link.peer), words: x.down > 0 ? "down" : valueWords(x.v, this.measure) })).filter((x) => !seen.has(x.port) && seen.add(x.port)).slice(0, n);
   }
 
-  /** draw draws them with a pen of the cells, between boxes: box(name) is where a switch stands. marks tells ports that incidents touch. */
+  /** draw draws them with a pen of the cells, between boxes: box(name) is where a switch stands. marks returns ports that incidents touch. */
   draw(pen, { bands, box, marks }) {
     if (this.together) { for (const b of bands) this.#bundles(pen, b, box); return; }
     const stubs = new Map();

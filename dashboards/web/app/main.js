@@ -122,8 +122,8 @@ function decode(v) {
   try { return decodeURIComponent(v); } catch { return v; }
 }
 
-/** show the view of the address; moved tells a click from going back. A view that
- *  keeps what it shows in the address's query is told when only that changed. */
+/** show the view of the address; moved distinguishes a click from going back. A view that
+ *  keeps what it shows in the address's query is called when only that changed. */
 function route(moved) {
   if (location.pathname === shownPath) { view.located?.(); return; }
   const from = shownPath;

@@ -60,7 +60,7 @@ export class MapView {
     this.located();
   }
 
-  /** located is told that the address changed. */
+  /** located is called when the address changed. */
   located() {
     const { of, at, measure } = this;
     this.read();

@@ -7,7 +7,7 @@ import { quantity, number, percent, NONE } from "./format.js";
 
 const rate = (metric, where, over = "1m") => `rate(${metric}{${where}}[${over}])`;
 
-// several adds up counters that a port may have or not: they are told apart by a
+// several adds up counters that a port may have or not: they are distinguished by a
 // label while they are together, since a rate has no name.
 function several(metrics, where) {
   return metrics.map((m) => `label_replace(${rate(m, where, "5m")}, "of", ${quoted(m)}, "kind", ".*")`).join(" or ");

@@ -44,10 +44,10 @@ export class Overview {
       sources: section("sources", "Data sources", this.reporting),
     };
     this.el = h("article", { class: "overview" }, h("header", { class: "head" }, this.headline, this.fleet), Object.values(this.sections));
-    this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), tell: () => store.changed() });
+    this.costs = new Costs(["losses", "coupling", "budget", "bottlenecks"], { window: windowOf(location.search), done: () => store.changed() });
   }
 
-  // buildCosts makes what is told of a window of time, and the choice of it.
+  // buildCosts makes what is shown of a window of time, and the choice of it.
   buildCosts() {
     this.domains = new Domains();
     this.lost = h("div", {});

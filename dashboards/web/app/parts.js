@@ -4,7 +4,7 @@ import { h, text, attr } from "./dom.js";
 import { when, universal, called, entity, interval, instant, sentence, NBSP } from "./format.js";
 import { domainSign, domainClass } from "./words.js";
 
-/** timeOf is an instant in local time, with UTC on hover. now decides whether the date is told. */
+/** timeOf is an instant in local time, with UTC on hover. now decides whether the date is written. */
 export function timeOf(ms, now) {
   const el = h("time", {});
   setTime(el, ms, now);
@@ -38,24 +38,24 @@ export function domainTag(domain) {
   return h("span", { class: `domain ${domainClass(domain)}` }, domainSign(domain), domain);
 }
 
-// The sentence tells the onset's middle in UTC, as the webhook must. Here it is
-// told as all times of the page are, if it is certain which words mean it.
+// The sentence has the onset's middle in UTC, as the webhook must. Here it is
+// written as all times of the page are, if it is certain which words mean it.
 const since = /\bsince (\d\d:\d\d:\d\d)\b/;
 
-/** sentenceOf is an incident's title: the hurt, strong, and the cause. */
+/** sentenceOf is an incident's title: the effect, strong, and the cause. */
 export function sentenceOf(incident, now) {
-  const [hurt, cause] = sentence(String(incident.title ?? ""));
-  const found = since.exec(hurt), { middle } = interval(incident.onset);
+  const [effect, cause] = sentence(String(incident.title ?? ""));
+  const found = since.exec(effect), { middle } = interval(incident.onset);
   const strong = h("strong", {});
-  if (found && told(middle).includes(found[1])) {
-    strong.append(hurt.slice(0, found.index) + "since ", timeOf(middle, now), hurt.slice(found.index + found[0].length));
+  if (found && clocks(middle).includes(found[1])) {
+    strong.append(effect.slice(0, found.index) + "since ", timeOf(middle, now), effect.slice(found.index + found[0].length));
   } else {
-    strong.append(hurt);
+    strong.append(effect);
   }
   return [strong, cause && h("span", { class: "cause" }, ` ${cause}`)];
 }
 
-function told(ms) { return Number.isFinite(ms) ? [-1000, 0, 1000].map((d) => new Date(ms + d).toISOString().slice(11, 19)) : []; }
+function clocks(ms) { return Number.isFinite(ms) ? [-1000, 0, 1000].map((d) => new Date(ms + d).toISOString().slice(11, 19)) : []; }
 
 /** lastedFor is for how many seconds an incident has gone on, or went on, since its onset. */
 export function lastedFor(incident, tick) {

@@ -145,13 +145,13 @@ function steps(frame, series, y, { expected, checkpoints }) {
     s("path", { class: "area", d: area }), lost && s("path", { class: "lost", d: lost }),
     expected > 0 && s("path", { class: "expected", d: `M${gutter} ${y(expected)}H${frame.width}` }),
     s("path", { class: "curve", d: path }),
-    age > 0 && s("path", { class: "unfinished", d: `M${round(frame.inside(last))} ${y(0)}L${round(frame.inside(frame.heard))} ${round(y(age))}` }),
+    age > 0 && s("path", { class: "unfinished", d: `M${round(frame.inside(last))} ${y(0)}L${round(frame.inside(frame.received))} ${round(y(age))}` }),
   ];
 }
 
 /** unfinished is for how many seconds, as far as the curves are known, a job's step has gone on that should have ended, 0 where none has. */
 export function unfinished(frame, series) {
-  const age = (frame.heard - series.t.at(-1)) / 1000;
+  const age = (frame.received - series.t.at(-1)) / 1000;
   return frame.live && series.isSteps && age > 2 * series.v.at(-1) ? age : 0;
 }
 

@@ -39,7 +39,7 @@ export class Power extends MapView {
   }
 
   newMap(label) {
-    return new CellMap({ label, height: 300, tell: (c) => c.tell(), open: (c) => this.go(this.address({ of: c.id })), look: (c) => this.light(c) });
+    return new CellMap({ label, height: 300, describe: (c) => c.describe(), open: (c) => this.go(this.address({ of: c.id })), look: (c) => this.light(c) });
   }
 
   build() {
@@ -119,15 +119,15 @@ export class Power extends MapView {
     return list.map((e) => {
       let c = this.made.get(e);
       if (!c) {
-        c = { id: e.id, name: called(e.id), words: () => c.of.words(c.v).replace(/\s(%|°C)$/, ""), tell: () => this.tell(e.id) };
+        c = { id: e.id, name: called(e.id), words: () => c.of.words(c.v).replace(/\s(%|°C)$/, ""), describe: () => this.describe(e.id) };
         this.made.set(e, c);
       }
       return Object.assign(c, { of: m, v: m.v(this.supply, e.id), mark: this.homes.get(e.id) ?? "" });
     });
   }
 
-  // tell is what is known of a piece of equipment, in lines.
-  tell(id) {
+  // describe is what is known of a piece of equipment, in lines.
+  describe(id) {
     const { supply } = this, load = supply.load(id), heat = supply.heat(id), c = supply.coolant.get(id), down = supply.get("up", id) === 0;
     const watts = Number.isFinite(load.watts) ? quantity(load.watts, "watts", "") : "";
     return [called(id), down ? "down" : "",
@@ -163,12 +163,12 @@ export class Power extends MapView {
     text(this.headline, this.sentence(power[0], heat[0], broken));
   }
 
-  lines(list, items, told) {
+  lines(list, items, describe) {
     keyed(list, items, {
       key: (x) => x.id,
       create: () => h("li", {}, h("a", { "data-go": true, "data-row": true }), h("span", { class: "quiet" }), h("span", { class: "num" })),
       update: (el, x) => {
-        const [note, value] = told(x);
+        const [note, value] = describe(x);
         attr(el.firstChild, "href", this.address({ of: x.id }));
         text(el.firstChild, called(x.id));
         text(el.children[1], note);

@@ -73,7 +73,7 @@ export class Prometheus {
     one.answer = this.#turn(one.control.signal).then(() => this.#send(one)).finally(() => {
       if (this.#flying.get(key) === one) this.#flying.delete(key);
     });
-    one.answer.catch(() => {}); // whoever waits is told; nobody may
+    one.answer.catch(() => {}); // whoever waits gets it; it may be that none does
     return one;
   }
 
@@ -171,7 +171,7 @@ export function apart(questions, result) {
 /** grid is an instant, rounded down to a multiple of cadence ms: equal questions are asked once. */
 export function grid(ms, cadence = 10000) { return Math.floor(ms / cadence) * cadence; }
 
-/** is tells a question that was given up from one that failed. */
+/** is distinguishes a question that was given up from one that failed. */
 export function isAborted(error) { return error?.name === "AbortError"; }
 
 /** history is the page's one client. */

@@ -113,7 +113,7 @@ function inBraces(all, at) {
   return false;
 }
 
-// afterGrouping tells labels in "by (a, b)" from metrics.
+// afterGrouping distinguishes labels in "by (a, b)" from metrics.
 function afterGrouping(all, at) {
   for (let i = at; i > 0; i--) {
     if (all[i].text === "(" && all[i].depth < all[at].depth) return ["by", "without", "on", "ignoring", "group_left", "group_right"].includes(all[i - 1].text);

@@ -1,5 +1,5 @@
 // Ranks over time as a heat map on one canvas: a row a rank, a column an instant.
-// The value of a cell is told under the pointer, or where the arrow keys are.
+// The value of a cell is shown under the pointer, or where the arrow keys are.
 
 import { h, s, text, attr, show, replace, changed } from "./dom.js";
 import { clock, quantity, number, isRecording } from "./format.js";

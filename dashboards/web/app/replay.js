@@ -1,5 +1,5 @@
 // A recording that is played: the bar to steer it with, above every view, and
-// the view that tells what is in it. All times are the recording's.
+// the view that shows what is in it. All times are the recording's.
 
 import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { clock, duration, instant, universal } from "./format.js";
@@ -27,7 +27,7 @@ export class Replay extends EventTarget {
     store.addEventListener("change", () => this.look());
   }
 
-  /** on tells whether a recording is played. */
+  /** on reports whether a recording is played. */
   get on() { return this.store.status?.replay === true; }
   get from() { return instant(this.state?.from); }
   get to() { return instant(this.state?.to); }
@@ -117,7 +117,7 @@ export class Replay extends EventTarget {
     else if (by < 0) this.seek(this.from);
   }
 
-  /** key takes a key that nothing else has taken, and tells whether it meant something. */
+  /** key takes a key that nothing else has taken, and reports whether it meant something. */
   key(event) {
     if (!this.on || !this.state) return false;
     const far = event.shiftKey ? stepOf.far : stepOf.plain;
@@ -195,7 +195,7 @@ export class ReplayBar {
   }
 }
 
-/** ReplayView tells what the recording is and what is in it. */
+/** ReplayView shows what the recording is and what is in it. */
 export class ReplayView {
   constructor(store, of) {
     this.store = store;
@@ -211,13 +211,13 @@ export class ReplayView {
     this.off = h("section", {}, h("p", {}, "No recording is played here. This shows one, with pause, speed and seeking:"), h("pre", {}, "quintet replay FILE --serve"),
       h("p", { class: "quiet" }, "FILE is a trace, such as ", h("code", {}, "quintet capture --incident ID -o FILE"), " writes, or the folder of a bundle."));
     this.el = h("article", { class: "replay" }, h("header", { class: "head" }, this.headline, this.facts), this.found, this.how, this.off);
-    this.heard = () => this.update();
-    of.addEventListener("change", this.heard);
+    this.changed = () => this.update();
+    of.addEventListener("change", this.changed);
   }
 
   get title() { return "Replay"; }
 
-  close() { this.of.removeEventListener("change", this.heard); }
+  close() { this.of.removeEventListener("change", this.changed); }
 
   update() {
     const { of } = this, state = of.state, on = of.on && Boolean(state);
@@ -240,7 +240,7 @@ export class ReplayView {
     return el;
   }
 
-  // renew tells it as it is known at this moment of the recording.
+  // renew shows it as it is known at this moment of the recording.
   renew(el, m) {
     const known = this.store.incidents.has(m.id);
     if (!changed(el, "known", known)) return;

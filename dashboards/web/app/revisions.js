@@ -12,7 +12,7 @@ export function differences(older, newer) {
   if (older.severity !== newer.severity) out.push(`Severity from ${older.severity} to ${newer.severity}.`);
   if (was.entity !== is.entity) out.push(was.entity ? `Root from ${called(was.entity)} to ${is.entity ? called(is.entity) : "under investigation"}.` : `Root found: ${called(is.entity)}.`);
   if (was.signature !== is.signature && is.signature) out.push(was.signature ? `From ${was.signature} to ${is.signature}.` : `Signature ${is.signature}.`);
-  out.push(...sets("hurt", jobsOf(older), jobsOf(newer)), ...sets("blind", blindOf(older), blindOf(newer)));
+  out.push(...sets("degraded", jobsOf(older), jobsOf(newer)), ...sets("blind", blindOf(older), blindOf(newer)));
   const a = worst(older), b = worst(newer);
   if (differs(a, b, 0.05)) out.push(`Slowdown from ${factor(a)} to ${factor(b)}.`);
   if (Math.abs(was.confidence - is.confidence) >= 0.005) out.push(`Confidence from ${percent(was.confidence)} to ${percent(is.confidence)}.`);
@@ -24,7 +24,7 @@ const mostNames = 3; // that one difference lists
 function rootOf(i) { return i?.root ?? { entity: "", signature: "", confidence: NaN }; }
 
 function sets(kind, older, newer) {
-  const word = { hurt: ["Also degraded", "No longer degraded"], blind: ["Also not seen", "Now seen"] }[kind];
+  const word = { degraded: ["Also degraded", "No longer degraded"], blind: ["Also not seen", "Now seen"] }[kind];
   const more = newer.filter((x) => !older.includes(x)), fewer = older.filter((x) => !newer.includes(x));
   return [more.length && `${word[0]}: ${some(more)}.`, fewer.length && `${word[1]}: ${some(fewer)}.`].filter(Boolean);
 }

@@ -3,7 +3,7 @@
 import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { day, duration, factor, gpuTime, mfu, quantity, called, interval, plural, NONE } from "./format.js";
 import { sign, tone, domainSign, domainClass } from "./words.js";
-import { isHurt } from "./store.js";
+import { isDegraded } from "./store.js";
 import { setTime, sentenceOf, lastedFor, lossOf, rootOf, addressOf, addressOfJob, entityOf } from "./parts.js";
 
 /** incidentList brings list's children up to incidents, a line each. */
@@ -68,7 +68,7 @@ function updateJob(li, job, store) {
     text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
     attr(get("slower"), "title", "its last steps, as a multiple of the usual one");
-    attr(get("slower"), "data-hurt", isHurt(job) ? "" : null);
+    attr(get("slower"), "data-degraded", isDegraded(job) ? "" : null);
     text(get("mfu"), typeof job.mfu === "number" ? `last MFU ${mfu(job.mfu)}` : "");
     text(get("gpus"), job.gpus > 0 ? plural(job.gpus, "GPU") : "");
     attr(row, "href", addressOfJob(job.job));

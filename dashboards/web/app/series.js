@@ -13,7 +13,7 @@ export function median(values) {
 
 /** Series holds the samples of one curve; memory is bounded however long it grows. */
 export class Series {
-  /** curve is as /api/v1/incidents/{id}/curves tells it. */
+  /** curve is as /api/v1/incidents/{id}/curves gives it. */
   constructor(curve) {
     this.entity = String(curve.entity ?? "");
     this.metric = String(curve.metric ?? "");
@@ -29,7 +29,7 @@ export class Series {
     this.v = []; // numbers
     this.gaps = []; // [from, to] in which the source said nothing
     this.cadence = NaN; // ms between samples, usually
-    this.heard = -Infinity; // the last instant stated, gap or not
+    this.received = -Infinity; // the last instant stated, gap or not
     this.hole = false; // explicit gap since the last sample
     this.peak = 0;
     this.least = 0; // below zero where a value is
@@ -41,8 +41,8 @@ export class Series {
   add(t, v) {
     this.learnCadence(t);
     for (let i = 0; i < t.length; i++) {
-      if (!(t[i] > this.heard)) continue;
-      this.heard = t[i];
+      if (!(t[i] > this.received)) continue;
+      this.received = t[i];
       if (typeof v[i] === "number" && Number.isFinite(v[i])) this.push(t[i], v[i]);
       else this.hole = true;
     }
@@ -96,9 +96,9 @@ export class Series {
   }
 
   /** openGap is the gap that has not ended, or null. */
-  openGap() { return this.hole && this.t.length ? [this.t.at(-1), this.heard] : null; }
+  openGap() { return this.hole && this.t.length ? [this.t.at(-1), this.received] : null; }
 
-  /** inGap tells whether instant x lies in a gap. */
+  /** inGap reports whether instant x lies in a gap. */
   inGap(x) { return this.gaps.some(([a, b]) => a < x && x < b); }
 
   /** at returns the index of the sample that stands for instant x, -1 where none does. */
@@ -128,5 +128,5 @@ export class Series {
   }
 }
 
-/** keyOf is what tells one curve from another. */
+/** keyOf is what distinguishes one curve from another. */
 export function keyOf(curve) { return `${curve.entity}\n${curve.metric}`; }

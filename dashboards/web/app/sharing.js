@@ -15,7 +15,7 @@ export function summary(incident, link) {
   ].join("\n").replaceAll("\u00a0", " ");
 }
 
-/** canShare tells whether the browser hands text on to other programs. */
+/** canShare reports whether the browser hands text on to other programs. */
 export function canShare() { return typeof navigator.share === "function"; }
 
 /** share hands it on. */

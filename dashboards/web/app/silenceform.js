@@ -23,7 +23,7 @@ export function linkToSilence(incident) {
   return `/silences?${q}`;
 }
 
-/** SilenceForm asks for what a silence needs. done(silence) is told of one that was created. */
+/** SilenceForm asks for what a silence needs. done(silence) is called with one that was created. */
 export class SilenceForm {
   constructor(store, { from, done }) {
     Object.assign(this, { store, done });

@@ -25,11 +25,11 @@ export class Silences {
     this.none = h("p", { class: "quiet" });
     this.expired = h("ul", { class: "silences" });
     this.form = new SilenceForm(store, { from: new URLSearchParams(location.search), done: (one) => this.created(one) });
-    this.told = h("p", { class: "told", role: "status" });
+    this.notice = h("p", { class: "notice", role: "status" });
     this.past = section("expired", "Expired", this.expired);
     this.el = h("article", { class: "silencing" }, h("header", { class: "head" }, this.headline, h("p", { class: "fleet" }, "A silence holds messages back. Incidents are found, shown and counted as ever."), this.trouble),
       h("div", { class: "two" },
-        section("standing", "In force and to come", this.told, this.list, this.none),
+        section("standing", "In force and to come", this.notice, this.list, this.none),
         section("newsilence", "A new silence", this.form.el)),
       this.past);
     this.ask();
@@ -74,7 +74,7 @@ export class Silences {
     try {
       await post(`/api/v1/silences/${encodeURIComponent(id)}/expire`, {});
       this.made = null;
-      text(this.told, "Expired.");
+      text(this.notice, "Expired.");
     } catch (error) {
       text(this.trouble, `Not expired: ${error.message}`);
     }
@@ -86,7 +86,7 @@ export class Silences {
     this.form.update();
     if (this.made) {
       const { mutes } = this.all.find((x) => x.id === this.made.id) ?? this.made;
-      text(this.told, `Silenced. It holds back ${plural((mutes ?? []).length, "open incident")} now.`);
+      text(this.notice, `Silenced. It holds back ${plural((mutes ?? []).length, "open incident")} now.`);
     }
     const standing = this.all.filter((x) => x.state !== "expired"), past = this.all.filter((x) => x.state === "expired").slice(0, fewExpired);
     const muted = new Set(standing.flatMap((x) => x.mutes ?? [])).size;

@@ -75,7 +75,7 @@ function about(store) {
     bytes > 0 && `The log holds ${number(bytes / 1e6)} MB, positions ${st.log.first.toLocaleString("en")} to ${st.log.last.toLocaleString("en")}.`);
 }
 
-/** connectWays says how a job tells its steps. */
+/** connectWays says how a job reports its steps. */
 export function connectWays() {
   const example = `curl ${location.origin}/api/v1/jobs/my-job/steps -H 'Content-Type: application/json' \\\n  -d '{"rank":0,"steps":[{"end":"'$(date -u +%Y-%m-%dT%H:%M:%SZ)'","seconds":3.31}]}'`;
   return [

@@ -10,7 +10,7 @@ const mostPatience = 30000; // ms that a stream may be silent, however often it 
 const lostProbe = 4000; // ms for the server to answer when asked whether it is there
 const retry = [1000, 2000, 4000, 8000]; // ms between attempts where the browser has given the stream up
 
-/** Store holds the facts and tells listeners, at most once a frame, that they changed. */
+/** Store holds the facts and notifies listeners, at most once a frame, that they changed. */
 export class Store extends EventTarget {
   constructor() {
     super();
@@ -25,20 +25,20 @@ export class Store extends EventTarget {
     this.incidents = new Map();
     this.alarms = [];
     this.steps = new Map(); // job -> {t: [], v: []}
-    this.loaded = false; // jobs and incidents were heard at least once
+    this.loaded = false; // jobs and incidents were received at least once
     this.failure = ""; // why they were not
     this.link = "connecting"; // or live, still, lost
     this.tickAt = performance.now(); // stopwatch when the tick last moved
     this.moved = false; // we have seen it move
     this.linkedAt = this.tickAt; // stopwatch when the link was last made
     this.probedAt = 0;
-    this.heardAt = this.tickAt; // stopwatch when the stream last said something
-    this.told = NaN; // the tick up to which it has told, or that was read when it began
+    this.receivedAt = this.tickAt; // stopwatch when the stream last said something
+    this.readTick = NaN; // the tick up to which it has reported, or that was read when it began
     this.inVain = 0; // streams given up since one last said something
     this.interval = 1000; // usual ms between ticks, by the stopwatch
     this.attempt = 0;
     this.probing = false;
-    this.fresh = new Set(); // incidents that opened while we watched, not yet told
+    this.fresh = new Set(); // incidents that opened while we watched, not yet reported
   }
 
   // cover asks which sources report.
@@ -63,7 +63,7 @@ export class Store extends EventTarget {
     setInterval(() => this.refresh(), 30000);
   }
 
-  /** hold keeps what is shown as it is, until begin: the log that told it is about to be left. */
+  /** hold keeps what is shown as it is, until begin: the log that it is of is about to be closed. */
   hold() {
     this.held = true;
     this.source?.close();
@@ -75,7 +75,7 @@ export class Store extends EventTarget {
   begin() {
     this.held = false;
     for (const known of [this.jobs, this.incidents, this.steps, this.fresh]) known.clear();
-    Object.assign(this, { tick: NaN, health: null, coverage: [], gaps: [], covered: { loaded: false, failure: "" }, alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), told: NaN, inVain: 0 });
+    Object.assign(this, { tick: NaN, health: null, coverage: [], gaps: [], covered: { loaded: false, failure: "" }, alarms: [], loaded: false, failure: "", lastEvent: "", moved: false, tickAt: performance.now(), readTick: NaN, inVain: 0 });
     this.dispatchEvent(new Event("begin"));
     this.setLink("connecting");
     this.connect();
@@ -96,7 +96,7 @@ export class Store extends EventTarget {
       if (source.readyState === EventSource.CLOSED) this.reconnectLater();
     };
     source.addEventListener("state", (e) => {
-      Object.assign(this, { heardAt: performance.now(), inVain: 0 });
+      Object.assign(this, { receivedAt: performance.now(), inVain: 0 });
       this.take(e, (v) => this.onState(v));
     });
     source.addEventListener("incident", (e) => {
@@ -127,7 +127,7 @@ export class Store extends EventTarget {
       this.cover();
       const [status, jobs, incidents] = await Promise.all(["status", "jobs", "incidents"].map((what) => get(`/api/v1/${what}`)));
       this.onStatus(status);
-      this.toldUpTo(instant(status.tick));
+      this.readUpTo(instant(status.tick));
       this.onJobs(jobs.jobs ?? []);
       this.fleet = jobs.fleet ?? null;
       for (const incident of incidents.incidents ?? []) this.put(incident);
@@ -159,7 +159,7 @@ export class Store extends EventTarget {
   }
 
   onState(state) {
-    this.toldUpTo(instant(state.tick));
+    this.readUpTo(instant(state.tick));
     this.onTick(instant(state.tick));
     if (state.alarms) this.alarms = state.alarms;
     if (state.health) this.health = state.health;
@@ -209,7 +209,7 @@ export class Store extends EventTarget {
     append(kept, instant(job.last_step), job.step_seconds);
   }
 
-  toldUpTo(tick) { if (Number.isFinite(tick) && !(tick <= this.told)) this.told = tick; }
+  readUpTo(tick) { if (Number.isFinite(tick) && !(tick <= this.readTick)) this.readTick = tick; }
 
   onTick(tick) {
     if (!Number.isFinite(tick) || tick <= this.tick) return;
@@ -230,14 +230,14 @@ export class Store extends EventTarget {
     this.changed();
   }
 
-  /** quietFor is for how many seconds, by the stopwatch, no tick has been heard. */
+  /** quietFor is for how many seconds, by the stopwatch, no tick has come. */
   quietFor() { return (performance.now() - this.tickAt) / 1000; }
 
   /** watch notices that the log stands still, or that a dead connection looks alive. */
   watch() {
     if (this.held) return;
     const now = performance.now();
-    const quiet = now - Math.max(Math.min(this.tickAt, this.heardAt), this.linkedAt, this.probedAt);
+    const quiet = now - Math.max(Math.min(this.tickAt, this.receivedAt), this.linkedAt, this.probedAt);
     // Each stream that was given up in vain makes the next one less likely to be
     // dead: a server that is slow to speak is not helped by being asked for more.
     const patience = Math.max(stillAfter, 3 * this.interval, Math.min(mostPatience, stillAfter * 2 ** this.inVain));
@@ -245,21 +245,21 @@ export class Store extends EventTarget {
     if (this.link !== "live") this.changed();
   }
 
-  // probe asks the server itself: only its answer tells a log that stands still
+  // probe asks the server itself: only its answer distinguishes a log that has stopped
   // from a stream that is cut without a word.
   async probe() {
     this.probing = true;
     this.probedAt = performance.now();
-    const before = this.tick, heard = this.heardAt;
+    const before = this.tick, received = this.receivedAt;
     try {
       const status = await get("/api/v1/status", AbortSignal.timeout(lostProbe));
-      if (this.heardAt === heard && instant(status.tick) > this.told) { // the log goes on, only the stream does not
+      if (this.receivedAt === received && instant(status.tick) > this.readTick) { // the log goes on, only the stream does not
         this.inVain++;
         this.connect();
       } else if (!(instant(status.tick) > before || this.tick > before)) this.setLink("still");
       this.onStatus(status);
     } catch {
-      if (this.heardAt === heard) {
+      if (this.receivedAt === received) {
         this.setLink("lost");
         this.reconnectLater();
       }
@@ -271,16 +271,16 @@ export class Store extends EventTarget {
   changed() {
     if (this.pending) return;
     this.pending = true;
-    const tell = () => { this.pending = false; this.dispatchEvent(new Event("change")); };
-    if (document.hidden) setTimeout(tell, 250); // no frames are drawn for a hidden page
-    else requestAnimationFrame(tell);
+    const dispatch = () => { this.pending = false; this.dispatchEvent(new Event("change")); };
+    if (document.hidden) setTimeout(dispatch, 250); // no frames are drawn for a hidden page
+    else requestAnimationFrame(dispatch);
   }
 
   /** open and closed incidents, newest first; open ones by severity before that. */
   open() { return [...this.incidents.values()].filter((i) => i.state === "open").sort((a, b) => rank(a) - rank(b) || newest(a, b)); }
   resolved() { return [...this.incidents.values()].filter((i) => i.state !== "open").sort(newest); }
 
-  /** sortedJobs puts the hurt first, then the large. */
+  /** sortedJobs puts the degraded first, then the large. */
   sortedJobs() {
     return [...this.jobs.values()].sort((a, b) => trouble(a) - trouble(b) || (b.gpus ?? 0) - (a.gpus ?? 0) || (a.job < b.job ? -1 : 1));
   }
@@ -300,8 +300,8 @@ function newest(a, b) { return instant(b.opened) - instant(a.opened) || (a.id < 
 const order = ["failed", "stalled", "restarted", "slow", "new", "healthy", "ended"];
 function trouble(job) { const i = order.indexOf(job.state); return i < 0 ? 4.5 : i; }
 
-/** isHurt tells whether a job's state is trouble. */
-export function isHurt(job) { return trouble(job) < 4; }
+/** isDegraded reports whether a job's state is trouble. */
+export function isDegraded(job) { return trouble(job) < 4; }
 
 // behind puts the steps that were kept behind those that the server remembers:
 // events may have come before its answer.

@@ -130,13 +130,13 @@ export class SwitchPart {
     const mark = [e.id, `optic:${bare(e.id)}`, e.peer].reduce((m, id) => stronger(m, view.marks.get(id) && (id === e.peer ? "chain" : view.marks.get(id))), "");
     attr(a, "href", view.address({ of: e.id }));
     attr(a, "data-mark", mark || null);
-    const [swatch, name, value, peer, told] = a.children;
+    const [swatch, name, value, peer, note] = a.children;
     attr(swatch, "data-none", Number.isFinite(v) ? null : "");
     swatch.style.background = Number.isFinite(v) ? shade(scale.share(v), dark).fill : "";
     text(name, lastPart(e.id));
     text(value, valueWords(v, view.shown));
     text(peer, e.peer ? bare(e.peer) : "");
-    text(told, mark === "root" ? "an incident begins here" : mark ? "an incident passes here" : "");
+    text(note, mark === "root" ? "an incident begins here" : mark ? "an incident passes here" : "");
   }
 }
 
@@ -144,7 +144,7 @@ function portCell() {
   return h("li", {}, h("a", { class: "port", "data-go": true, "data-row": true }, h("i", { class: "swatch", "aria-hidden": "true" }), h("b", { class: "name" }), h("span", { class: "num" }), h("span", { class: "quiet peer" }), h("span", { class: "unseen" })));
 }
 
-// moves tells what is worth a curve: what is not zero all along, or is no counter.
+// moves reports what is worth a curve: what is not zero all along, or is no counter.
 function moves(c) { return c.metric === "port_up" ? c.v.some((v) => v === 0) : c.v.some((v) => v !== 0 && v !== null) || first.indexOf(c.metric) >= 0 && first.indexOf(c.metric) < 6; }
 
 function rank(c) { const i = first.indexOf(c.metric); return i < 0 ? first.length : i; }

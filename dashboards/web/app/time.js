@@ -12,7 +12,7 @@ const cadence = 10000; // ms: how often the history has a sample
 /** atOf reads the instant that an address names, NaN for live. */
 export function atOf(search) { return instant(new URLSearchParams(search).get("at") ?? undefined); }
 
-/** Scrub is the control. moved(at) is told of a choice, NaN of live. */
+/** Scrub is the control. moved(at) is called with a choice, NaN of live. */
 export class Scrub {
   constructor(moved) {
     this.moved = moved;

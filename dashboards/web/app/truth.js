@@ -15,10 +15,10 @@ export class Truth {
     this.why = h("input", { type: "text", maxlength: 1000, "aria-label": "Note", placeholder: "note", autocomplete: "off" });
     this.signatures = h("datalist", { id: "truth-signatures" });
     this.entities = h("datalist", { id: "truth-entities" });
-    this.told = h("p", { class: "quiet", role: "status" });
+    this.notice = h("p", { class: "quiet", role: "status" });
     this.el = h("form", { class: "truth", hidden: true, onsubmit: (e) => { e.preventDefault(); this.send(); } },
       h("p", {}, "What was it?"), this.signature, this.entity, this.why, this.signatures, this.entities,
-      h("div", { class: "buttons" }, h("button", { type: "submit" }, "Save"), h("button", { type: "button", onclick: () => { this.signature.value = none; this.fits(); this.send(); } }, "Nothing was wrong")), this.told);
+      h("div", { class: "buttons" }, h("button", { type: "submit" }, "Save"), h("button", { type: "button", onclick: () => { this.signature.value = none; this.fits(); this.send(); } }, "Nothing was wrong")), this.notice);
   }
 
   /** update shows the form while the verdict is wrong or partly. */
@@ -43,7 +43,7 @@ export class Truth {
   async send() {
     const signature = this.signature.value.trim(), entity = this.entity.disabled ? "" : this.entity.value.trim();
     const body = { verdict: this.verdict, ...(this.why.value.trim() && { text: this.why.value.trim() }), ...(signature && { signature }), ...(entity && { entity }) };
-    text(this.told, "");
-    if (await this.say(body)) text(this.told, signature ? "Saved. It labels the recording of this incident for quintet learn." : "Saved.");
+    text(this.notice, "");
+    if (await this.say(body)) text(this.notice, signature ? "Saved. It labels the recording of this incident for quintet learn." : "Saved.");
   }
 }

@@ -11,7 +11,7 @@ import { belongsTo } from "./timeline.js";
 import { Domains } from "./domains.js";
 import { Costs } from "./costs.js";
 import { upToDate } from "./uptodate.js";
-import { isHurt } from "./store.js";
+import { isDegraded } from "./store.js";
 import { Fabric } from "./fabric.js";
 import { Power } from "./power.js";
 import { once } from "./reading.js";
@@ -31,7 +31,7 @@ export class Wall {
     this.maps = this.pictures.map(({ view, words }) => h("section", { "aria-label": view.title }, words, view.overall.legend.el, view.overall.map.el));
     this.el = h("article", { class: "wall" }, h("header", {}, this.headline, this.clock),
       h("section", { "aria-label": "The five domains" }, this.domains.el), h("section", { "aria-label": "Worst incidents" }, this.list, this.more), h("div", { class: "wallmaps" }, this.maps));
-    this.costs = new Costs(["losses", "coupling"], { window: "24h", tell: () => store.changed() });
+    this.costs = new Costs(["losses", "coupling"], { window: "24h", done: () => store.changed() });
     attr(document.documentElement, "data-view", "wall");
   }
 
@@ -81,7 +81,7 @@ function update(li, incident, now) {
 
 // facts say how much of the work is well, as far as that is known.
 function facts(store, losses, span) {
-  const jobs = [...store.jobs.values()].filter((j) => j.state !== "ended"), hurt = jobs.filter(isHurt).length, { goodput, gpus } = store.fleet ?? {};
-  return [jobs.length > 0 && `${plural(jobs.length, "job")}${hurt ? `, ${hurt} degraded` : ", none degraded"}`, gpus > 0 && `${plural(gpus, "GPU")} at work`, typeof goodput === "number" && `goodput ${percent(goodput)}`,
+  const jobs = [...store.jobs.values()].filter((j) => j.state !== "ended"), degraded = jobs.filter(isDegraded).length, { goodput, gpus } = store.fleet ?? {};
+  return [jobs.length > 0 && `${plural(jobs.length, "job")}${degraded ? `, ${degraded} degraded` : ", none degraded"}`, gpus > 0 && `${plural(gpus, "GPU")} at work`, typeof goodput === "number" && `goodput ${percent(goodput)}`,
     losses && `${gpuTime(losses.gpu_seconds_lost)} lost to incidents in the last ${span}`].filter(Boolean).join(" · ");
 }

@@ -57,7 +57,7 @@ const domainOf = [
   [/^(gpu|nvlink)_/, "computing"],
 ];
 
-/** metricDomain is the domain that a metric belongs to, "" where its name does not tell. */
+/** metricDomain is the domain that a metric belongs to, "" where its name does not say. */
 export function metricDomain(metric) { return domainOf.find(([re]) => re.test(metric))?.[1] ?? ""; }
 
 /** The domains, from the job down to the cooling. */
@@ -83,7 +83,7 @@ export function domainSign(domain) {
   return s("svg", { class: `sign ${domainClass(domain)}`, viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: domainShape(domain) }));
 }
 
-// States and severities: a drawing each, so that they can be told without colour.
+// States and severities: a drawing each, so that they can be distinguished without colour.
 const signs = {
   critical: ["M5.2 1h5.6L15 5.2v5.6L10.8 15H5.2L1 10.8V5.2Z", "M8 4v5M8 11v1.4"],
   warning: ["M8 1.4 15.4 14.4H.6Z", "M8 6v4M8 11.4v1.3"],

@@ -116,7 +116,7 @@ export async function chain({ page, site, url, check }) {
     const nodes = known.chain.length + (seen ? 0 : 1);
     check(await page.locator("svg.chain .node").count() === nodes, `${known.id}: ${nodes} nodes`);
     check(await page.locator("svg.chain .edge").count() === nodes - 1, `${known.id}: ${nodes - 1} edges`);
-    check(await page.locator("svg.chain .node.root").count() === 1 && await page.locator("svg.chain .node.hurt").count() === 1, `${known.id}: one root, one hurt`);
+    check(await page.locator("svg.chain .node.root").count() === 1 && await page.locator("svg.chain .node.degraded").count() === 1, `${known.id}: one root, one hurt`);
     const lags = await page.locator("svg.chain .lag").allTextContents();
     const shown = known.chain.filter((l) => l.from !== "");
     check(lags.length === shown.length && lags.every((l) => /^[+−]?[\d.]+( ± [\d.]+)? s$/u.test(l.replaceAll("\u00a0", " "))), `${known.id}: lags with their uncertainty: ${lags}`);
@@ -127,7 +127,7 @@ export async function chain({ page, site, url, check }) {
     check(await page.locator(".chainbox ol.unseen li").count() === nodes, `${known.id}: the same is said in words`);
     await overlaps(page, "svg.chain text", check, known.id);
   }
-  const job = page.locator("svg.chain .node.hurt");
+  const job = page.locator("svg.chain .node.degraded");
   await page.locator(".curve .plot .curve").first().waitFor();
   await job.click();
   check(await page.locator(".curve.found").count() >= 1, "choosing a node finds its curves");
@@ -195,7 +195,7 @@ export async function curves({ page, site, url, check }) {
   check(await page.locator(".plot .unfinished").count() === 0, "a step that ends is no stall");
   await site.send("state", { tick: second(later, 60) });
   await page.waitForFunction((t) => document.querySelector(".time time").getAttribute("datetime") === t, second(later, 60));
-  check(await page.locator(".plot .unfinished").count() === 0, "curves that are behind the log tell of no stall");
+  check(await page.locator(".plot .unfinished").count() === 0, "curves that are behind the log show no stall");
   await site.set(`/api/v1/incidents/${id}/curves`, { ...shown, to: second(later, 80), tick: second(later, 80), curves: [] });
   await site.send("state", { tick: second(later, 80) });
   await page.locator(".plot .unfinished").waitFor({ state: "attached" });
@@ -463,7 +463,7 @@ export async function alarms({ page, site, url, check }) {
   await page.goto(url);
   await page.locator("h1", { hasText: /^(Healthy|Degraded|No data|Alerting)/ }).waitFor();
   const status = await site.get("/api/v1/status");
-  await site.send("state", { tick: second(status.tick, 1), alarms: [{ name: "replica diverged", since: status.tick, text: "a and b tell revision 3 of inc-1 differently" }] });
+  await site.send("state", { tick: second(status.tick, 1), alarms: [{ name: "replica diverged", since: status.tick, text: "a and b publish revision 3 of inc-1 differently" }] });
   await page.getByRole("alert").getByText("replica diverged").waitFor();
   await site.send("state", { tick: second(status.tick, 2), alarms: [] });
   await page.locator(".alarms").waitFor({ state: "hidden" });

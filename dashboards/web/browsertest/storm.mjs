@@ -17,7 +17,7 @@ export async function storm({ page, browser, url, given, check, note, shot }) {
     await page.goto(url);
     await page.locator("section.open .incident-row", { hasText: "switch-down" }).first().waitFor({ timeout: 30 * 60000 });
     note(`${seconds()}: ${plain(await page.locator("section.open .incident-row").first().innerText()).replaceAll("\n", " · ")}`);
-    await page.waitForTimeout(20000); // more jobs are hurt, more revisions come
+    await page.waitForTimeout(20000); // more jobs are degraded, more revisions come
   });
   note(`the overview while the storm came: longest task ${Math.round(meanwhile.longest)} ms of processor time, ${(meanwhile.cpu / meanwhile.seconds).toFixed(0)} ms a second over ${Math.round(meanwhile.seconds)} s`);
   check(await page.locator("section.open .incident-row").count() === 1, "one incident is open");

@@ -91,7 +91,7 @@ test("a chain is laid out from its root, branches in lanes of their own", () => 
   const model = chainModel(incident), at = place(model);
   assert.deepEqual(model.edges.map((e) => [e.from, e.to]), [[0, 1], [1, 2], [1, 3], [3, 4]]);
   assert.deepEqual(at.at, [{ depth: 0, lane: 0 }, { depth: 1, lane: 0 }, { depth: 2, lane: 0 }, { depth: 2, lane: 1 }, { depth: 3, lane: 1 }]);
-  assert.deepEqual([at.depth, at.lanes, model.nodes[0].isRoot, model.nodes[4].isHurt], [4, 2, true, true]);
+  assert.deepEqual([at.depth, at.lanes, model.nodes[0].isRoot, model.nodes[4].isDegraded], [4, 2, true, true]);
 });
 
 test("a root that shows nothing itself stands before the chain; one entity may show two things", () => {

@@ -119,7 +119,7 @@ export async function silencesAndPreview({ page, site, url, check }) {
   await page.getByText("Expired.", { exact: true }).waitFor();
 }
 
-/** An incident says how far it reaches and what would tell it from others; it is acknowledged, assigned and shared. */
+/** An incident says how far it reaches and what would distinguish it from others; it is acknowledged, assigned and shared. */
 export async function reachOfAnIncident({ page, site, url, check, context }) {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const { incidents } = await site.get("/api/v1/incidents");
@@ -128,7 +128,7 @@ export async function reachOfAnIncident({ page, site, url, check, context }) {
   await page.goto(`${url}/incidents/${known.id}`);
   await page.locator(".reach li").first().waitFor();
   await page.locator("section.touched", { hasText: "rack r3" }).waitFor();
-  check(await page.locator("section.touched a", { hasText: "train" }).getAttribute("href") === "/jobs/train", "the hurt job is a link");
+  check(await page.locator("section.touched a", { hasText: "train" }).getAttribute("href") === "/jobs/train", "the degraded job is a link");
   await page.getByLabel("Assign to").fill("network team");
   await page.getByRole("button", { name: "Assign" }).click();
   await page.getByText("Assigned to").waitFor();

@@ -112,7 +112,7 @@ test("a chain across domains has lanes of each, heat and power above the job", (
   assert.deepEqual(got.at, [{ depth: 0, lane: 0 }, { depth: 1, lane: 1 }, { depth: 1, lane: 2 }, { depth: 2, lane: 3 }, { depth: 3, lane: 3 }]);
   assert.deepEqual([got.lanes, got.bands], [4, [{ domain: "cooling", lane: 0 }, { domain: "computing", lane: 1 }, { domain: "software", lane: 3 }]]);
   const alone = chainModel({ root: { entity: "nic:a" }, chain: [link("nic:a", "", "network"), link("port:b", "nic:a", "network")] });
-  assert.deepEqual(banded(alone, place(alone)).at, place(alone).at, "inside one domain there is nothing to tell apart");
+  assert.deepEqual(banded(alone, place(alone)).at, place(alone).at, "inside one domain there is nothing to distinguish");
 });
 
 test("commands are filled in, quoted, and none where a name could be an option", () => {
