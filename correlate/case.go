@@ -257,6 +257,14 @@ func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Degradation) *expl
 	return ev
 }
 
+// gatherPart collects the evidence of a part of a case's degradation as if that were all of
+// it, and changes nothing of the case.
+func (e *examiner) gatherPart(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g telemetry.Time) *explain.Evidence {
+	of := *c
+	of.hosts, of.others, of.late = slices.Clone(c.hosts), slices.Clone(c.others), nil
+	return e.gather(&of, j, h, g)
+}
+
 // gather collects the evidence of a case as of grid g.
 func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g telemetry.Time) *explain.Evidence {
 	ev := e.cost(c, j, h)

@@ -214,10 +214,7 @@ func (e *caseBook) lastMinute(c *incidentCase, g telemetry.Time) *explain.Eviden
 		return nil
 	}
 	c.pinned.take(&degradation)
-	first, hosts, others := c.first, slices.Clone(c.hosts), slices.Clone(c.others)
-	ev := e.examiner.gather(c, j, &degradation, g)
-	c.first, c.hosts, c.others = first, hosts, others
-	return ev
+	return e.examiner.gatherPart(c, j, &degradation, g)
 }
 
 // leastLeft is the least part of what a job loses that the pinned root must leave

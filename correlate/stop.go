@@ -2,7 +2,6 @@ package correlate
 
 import (
 	"math"
-	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -42,23 +41,23 @@ func (e *caseBook) stopsApart(c *incidentCase, j *jobs.Job, g telemetry.Time) bo
 		c.pinned.times < stableAfter || math.IsInf(c.pinned.then, 1) || was.Root.Signature == explain.Unknown {
 		return false
 	}
-	stop, of := *h, *c
-	of.hosts, of.late = slices.Clone(c.hosts), nil
-	stop.Stop(j.Stopped(g))
-	answers := e.answer(e.examiner.gather(&of, j, &stop, g))
+	stop := j.Stop(g)
+	age := g.Sub(stop.Onset.Latest)
+	if age < stopLasts {
+		return false
+	}
+	answers := e.answer(e.examiner.gatherPart(c, j, stop, g))
 	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
 	best := &answers[0]
 	broken := best.Broken() && best.Signature.CorroboratesAtOnce && kind(answers, best.Name()) >= sure
-	age := g.Sub(stop.Onset.Latest)
-	return there < likelyThere && (broken && age >= stopLasts || h.State == jobs.Failed && age >= investigateFor)
+	return there < likelyThere && (broken || h.State == jobs.Failed && age >= investigateFor)
 }
 
 // turnedInto reports whether a job stopped where one case ended, or ran again, though more
 // slowly: what was wrong before is the reason of what came then only where it is found at
 // the same place.
 func (c *incidentCase) turnedInto(next *incidentCase) bool {
-	stops := func(state string) bool { return state != jobs.Slow.String() }
-	return c.ending == stoppedJob || c.failed && !stops(next.impact.State)
+	return c.ending == stoppedJob || c.failed && next.impact.State == jobs.Slow.String()
 }
 
 // partAtStop ends the incident of a job that was slower, with what it lost until it stopped,
@@ -73,7 +72,7 @@ func (e *caseBook) partAtStop(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 	e.endConcurrent(c, stoppedJob, g)
 	e.examiner.keepFormer(c, j.Degradation, g)
 	c.ending, c.well, c.before, c.dependencies, c.hosts = stoppedJob, true, nil, nil, nil
-	j.Degradation.Stop(j.Stopped(g))
+	j.Degradation = j.Stop(g)
 	e.resolveRecovered(c, g)
 	e.stopped = append(e.stopped, stopped{j, c.incident.ID})
 }

@@ -99,9 +99,9 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 	if j.Degradation == nil || j.Degradation.Since == 0 {
 		redone = j.good.fail() // a restart after a failure loses nothing more
 	}
-	if j.Degradation != nil {
-		j.Degradation.State, j.Degradation.reported, j.Degradation.Since = state, state, e.At
-		j.Degradation.Redone += redone
+	if h := j.Degradation; h != nil {
+		h.State, h.reported, h.Since, h.resumed = state, state, e.At, 0
+		h.Redone += redone
 		return []Changed{{j, Turned}}
 	}
 	u := j.past.usual()
@@ -109,14 +109,6 @@ func (j *Job) fail(e *telemetry.Event, g telemetry.Time) []Changed {
 		Onset: j.stopped(e.At), LastSlow: e.At, Redone: redone}
 	j.odds, j.suspects = odds{}, j.suspects[:0]
 	return []Changed{{j, Began}}
-}
-
-// Stopped is when what a job stopped for began, which finishes no step at an instant.
-func (j *Job) Stopped(at telemetry.Time) telemetry.Interval {
-	if h := j.Degradation; h != nil && h.Since != 0 {
-		at = h.Since
-	}
-	return j.stopped(at)
 }
 
 // stopped is when what ended a job began: within the step in progress, or, where that is

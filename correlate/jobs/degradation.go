@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
@@ -60,8 +61,7 @@ type Degradation struct {
 	tailSum      float64
 	mfu          utilisation
 	reported     State // the state last reported of
-	restarted    bool  // it had failed, and steps end again
-	resumed      int   // steps since
+	resumed      int   // steps that have ended since the job was restarted; 0 before the first
 	// line is the length above which a step is a slow one, seconds; 0 where that
 	// follows from what is usual.
 	line float64
@@ -170,10 +170,20 @@ func (h *Degradation) addUsual(x float64, n int) {
 	h.tailSum += float64(x * float64(n))
 }
 
-// Stop makes of the degradation of a job that was slower and has stopped that of its stop,
-// which began at an onset.
-func (h *Degradation) Stop(onset telemetry.Interval) {
-	*h = Degradation{Measure: h.Measure, State: h.State, reported: h.reported, Since: h.Since, Onset: onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
+// slower counts what ended as slow. A job that was restarted has restarted until that is
+// over, however long its steps are.
+func (h *Degradation) slower() {
+	if h.resumed == 0 {
+		h.State = Slow
+	}
+}
+
+// Stop returns the degradation of a job's stop at grid g, by itself: what the job lost
+// while it was only slower is none of it.
+func (j *Job) Stop(g telemetry.Time) *Degradation {
+	h := j.Degradation
+	onset := j.stopped(cmp.Or(h.Since, g))
+	return &Degradation{Measure: h.Measure, State: h.State, reported: h.reported, Since: h.Since, Onset: onset, Opened: h.Opened, Before: h.Before, Expected: h.Expected,
 		Usual: h.Usual, LastSlow: onset.Latest, Overdue: h.Overdue, Redone: h.Redone, EqualWork: h.EqualWork}
 }
 
@@ -205,7 +215,6 @@ func (h *Degradation) snapshot(c *snapshot.Codec) {
 	c.Bool(&h.inSpikes)
 	c.F64(&h.Periodic)
 	c.Bool(&h.EqualWork)
-	c.Bool(&h.restarted)
 	c.Int(&h.resumed)
 }
 

@@ -290,9 +290,10 @@ func (j *Job) observeDegraded(at telemetry.Time, x float64, n int) {
 		h.Lost += max(0, float64(at.Add(-seconds(x))-j.LastEnd)/1e9)
 		h.Since = 0
 		h.State = Restarted
-		h.restarted, h.resumed = true, 0
+		h.resumed = n
+	} else if h.resumed > 0 {
+		h.resumed += n
 	}
-	h.resumed += n
 	h.Overdue = 0
 	if j.saving.End == at && len(j.saves.usual.lengths) > 0 {
 		grew := j.grew(at)
@@ -306,15 +307,14 @@ func (j *Job) observeDegraded(at telemetry.Time, x float64, n int) {
 		isSlow = h.slow(u, x)
 	}
 	if h.inBlocks {
-		h.State, h.last = Slow, j.Steps
+		h.last = j.Steps
+		h.slower()
 		h.whole(at, x, n)
 		return
 	}
 	if isSlow {
 		h.last = j.Steps
-		if !h.restarted {
-			h.State = Slow
-		}
+		h.slower()
 		h.addSlow(at, x, n)
 		return
 	}
