@@ -479,10 +479,8 @@ func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
 		before = now // it is what it was
 	}
 	x, ok := taken(c.Reading.Take, before, now)
-	if !ok && now > 0 {
-		x = math.Inf(1) // of what was nothing it is any number of times
-	} else if !ok {
-		x = 1
+	if !ok {
+		x = symptom.Ratio(now, before) // it was nothing
 	}
 	return c.Strength(x)
 }

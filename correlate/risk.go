@@ -124,13 +124,13 @@ func (e *risks) troubles() []supported {
 // supports returns the trouble that a signal shows by a signature, where it is the
 // surest of several roots; one without confidence where it shows none.
 func (e *risks) supports(s *signal, sig *explain.Signature) (best supported) {
-	feature, roots := s.precursorFeature(sig), e.rootsOf(sig, s.series.Entity)
-	all, by := e.together(s, sig)
-	if by != nil {
-		feature, roots = by, all
-	}
-	if feature == nil && (s.kind == linkSignal || sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
-		return best
+	roots, feature := e.together(s, sig)
+	if feature == nil {
+		feature = s.precursorFeature(sig)
+		if feature == nil && (s.kind == linkSignal || sig.Expect != explain.ExpectRisk || !heeds(sig, s)) {
+			return best
+		}
+		roots = e.rootsOf(sig, s.series.Entity)
 	}
 	for _, root := range roots {
 		confidence, values, ok := e.weigh(s, sig, feature, root)

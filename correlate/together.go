@@ -75,20 +75,20 @@ func (e *risks) partsOf(whole telemetry.Entity, s telemetry.Series) *parts {
 		return all
 	}
 	all := &parts{}
-	for queue := []telemetry.Entity{whole}; len(queue) > 0 && len(all.of) < maxThreatened; queue = queue[1:] {
-		for _, x := range e.graph.Contents(queue[0]) {
-			own := telemetry.Series{Entity: x, Metric: s.Metric}
-			if x.Kind != s.Entity.Kind {
-				queue = append(queue, x)
-			} else if _, ok := e.window.Slot(own); ok {
-				ratio := 1.0
-				if at, ok := e.signals.signals(&signal{series: own, kind: stepSignal}); ok {
-					ratio = e.signals.signalled[at].now / e.signals.signalled[at].before
-				}
-				all.of, all.ratios = append(all.of, x), append(all.ratios, ratio)
-			}
+	e.descend(whole, func(x telemetry.Entity) bool {
+		if x.Kind != s.Entity.Kind {
+			return true
 		}
-	}
+		own := telemetry.Series{Entity: x, Metric: s.Metric}
+		if _, ok := e.window.Slot(own); ok {
+			ratio := 1.0
+			if at, ok := e.signals.signals(&signal{series: own, kind: stepSignal}); ok {
+				ratio = e.signals.signalled[at].now / e.signals.signalled[at].before
+			}
+			all.of, all.ratios = append(all.of, x), append(all.ratios, ratio)
+		}
+		return false
+	})
 	all.everywhere = e.movedOutside(whole, s, len(all.of))
 	if e.steps == nil {
 		e.steps = map[telemetry.Series]*parts{}

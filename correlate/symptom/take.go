@@ -192,7 +192,7 @@ func (f *Contrast) number(i int32, c int, take explain.Take) (float64, bool) {
 		return more, ok
 	case explain.TakeRatio:
 		if seen && known {
-			return ratio(float64(now.Mean), float64(before.Mean)), true
+			return Ratio(float64(now.Mean), float64(before.Mean)), true
 		}
 		r, _, ok := f.throttled(i, c)
 		return r, ok
@@ -237,8 +237,8 @@ func (f *Contrast) timed(i int32, c int) (more, err float64, ok bool) {
 	return more, err, true
 }
 
-// ratio is now over before; of nothing to nothing it is 1.
-func ratio(now, before float64) float64 {
+// Ratio is now over before; of nothing to nothing it is 1.
+func Ratio(now, before float64) float64 {
 	switch {
 	case now == before:
 		return 1
@@ -299,9 +299,9 @@ func (f *Contrast) against(m median, v float64, take explain.Take) (float64, boo
 	case explain.TakePeers:
 		return v - m.v, true
 	case explain.TakePeersExplained:
-		return (ratio(v, m.v) - 1) / (f.degradation.Slowdown - 1), f.degradation.Steps && f.degradation.Slowdown > 1
+		return (Ratio(v, m.v) - 1) / (f.degradation.Slowdown - 1), f.degradation.Steps && f.degradation.Slowdown > 1
 	}
-	return ratio(v, m.v), true
+	return Ratio(v, m.v), true
 }
 
 // rest are the others that some entities of a class are compared with together, where these
