@@ -266,7 +266,7 @@ func TestRisksHaveTheirOwnTable(t *testing.T) {
 	}
 }
 
-// What is seen of a fault that degrades a job is no false risk, in its time.
+// A risk at the root of a fault that degrades a job is not false while the fault lasts.
 func TestARiskOfWhatDegradesAJobIsNotFalse(t *testing.T) {
 	c := run(answer{id: "before", kind: explain.KindRisk, job: "job:train", opened: 110, root: "nic:h1/nic0", sig: "slow-receiver"},
 		answer{id: "elsewhere", kind: explain.KindRisk, job: "job:train", opened: 110, root: "nic:h9/nic0"},

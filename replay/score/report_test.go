@@ -23,7 +23,7 @@ func fourRuns() []Case {
 	wrong := *run(answer{id: "inc-2", job: "job:train", opened: 124, root: "node:h2", sig: "slow-rank", conf: 0.55, others: []string{"nic:h1/nic0"}, now: 6, expected: 4})
 	wrong.Dir, wrong.Fabric = "slownic-2", "large"
 	miss := *run(answer{id: "inc-3", kind: explain.KindRisk, job: "job:train", opened: 110, root: "port:leaf0/p1", sig: "incast", conf: 0.3},
-		answer{id: "inc-4", kind: explain.KindRisk, job: "job:train", opened: 110, root: "port:leaf0/p2", sig: "incast", conf: 0.3})
+		answer{id: "inc-5", kind: explain.KindRisk, job: "job:train", opened: 110, root: "port:leaf0/p2", sig: "incast", conf: 0.3})
 	miss.Dir, miss.Class, miss.Truth.Faults = "incast-1", "incast", slices.Clone(miss.Truth.Faults)
 	miss.Truth.Faults[0].Signature, miss.Truth.Faults[0].AcceptSignatures, miss.Truth.Faults[0].Entity = "incast", nil, entity("port:leaf0/p1")
 	noisy := *run(answer{id: "inc-4", job: "job:train", opened: 30, resolved: 50, root: "job:train", sig: "unknown", conf: 0.2})

@@ -12,7 +12,10 @@ export async function drag(page, selector, [x1, y1], [x2, y2]) {
 // atRest is where a picture is when it was there five frames before.
 async function atRest(page, selector) {
   const frames = () => page.evaluate(() => new Promise((done) => { let n = 5; const next = () => (n-- > 0 ? requestAnimationFrame(next) : done()); next(); }));
-  let was = await page.locator(selector).boundingBox(), is;
-  for (; await frames(), is = await page.locator(selector).boundingBox(), was.y !== is.y || was.x !== is.x || was.width !== is.width;) was = is;
-  return is;
+  for (let was; ;) {
+    const is = await page.locator(selector).boundingBox();
+    if (was && was.x === is.x && was.y === is.y && was.width === is.width) return is;
+    was = is;
+    await frames();
+  }
 }
