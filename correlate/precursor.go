@@ -20,6 +20,10 @@ import (
 const (
 	// leastPast is how many samples a gauge's range is known from.
 	leastPast = 3
+	// burst is the part of the samples before that a counter's rate usually stays below.
+	burst = 0.9
+	// effectLasts is for how long after it something else explains a signal.
+	effectLasts = telemetry.Duration(60e9)
 	// leastSiblings is how many sibling gauges show what all of them do, and
 	// alikePart which part of its own way their median must have gone to do alike.
 	leastSiblings = 3
@@ -440,7 +444,7 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Feat
 	case foretells == nil:
 	case foretells.Reading != nil && foretells.Reading.Take == explain.TakeNow && foretells.Strength(s.before) > newPart:
 		return 0, nil, false // most of the danger was there before
-	case e.otherwise(s, sig, root):
+	case e.otherwise(s, sig, foretells, root):
 		return 0, nil, false
 	default:
 		return foretells.Foreseen(read)
@@ -449,15 +453,24 @@ func (e *risks) weigh(s *signal, sig *explain.Signature, foretells *explain.Feat
 }
 
 // otherwise reports whether something else explains a signal of a signature's precursor:
-// not all features that must hold meanwhile are fully there. Where half of one is
-// missing, the signal stays an effect of that.
-func (e *risks) otherwise(s *signal, sig *explain.Signature, root telemetry.Entity) bool {
+// not all features that must hold meanwhile are fully there. Where half of one is missing,
+// the signal stays an effect of that for effectLasts, for a gauge may be a mean; for good
+// where that lasted so long itself, for what was before is forgotten.
+func (e *risks) otherwise(s *signal, sig *explain.Signature, foretells *explain.Feature, root telemetry.Entity) bool {
 	least := 1.0
 	for _, c := range sig.While() {
-		least = min(least, e.there(root, c))
+		if x := e.there(root, c); x < 1 && !e.worse(s, foretells, root, c) {
+			least = min(least, x)
+		}
 	}
-	s.explained = s.explained || least < halfThere
-	return least < 1
+	if least < halfThere {
+		if s.effect == (telemetry.Interval{}) {
+			s.effect.Earliest = s.last
+		}
+		s.effect.Latest = s.last
+		s.explained = s.explained || s.last.Sub(s.effect.Earliest) >= effectLasts
+	}
+	return least < 1 || s.effect != (telemetry.Interval{}) && s.last.Sub(s.effect.Latest) < effectLasts
 }
 
 // there is how much of a feature of a root is there, by what its gauge is now and was
@@ -473,16 +486,60 @@ func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
 	if !ok {
 		return 1
 	}
-	seen, _ := e.window.Last(slot)
-	before, known := e.signals.usually(slot, seen, now)
+	before, known := e.signals.before(slot, now)
 	if !known {
 		before = now // it is what it was
 	}
+	return against(c, before, now)
+}
+
+// against is how much of a feature is there if its gauge is now and was before.
+func against(c *explain.Feature, before, now float64) float64 {
 	x, ok := taken(c.Reading.Take, before, now)
 	if !ok {
 		x = symptom.Ratio(now, before) // it was nothing
 	}
 	return c.Strength(x)
+}
+
+// worse reports whether a signal shows its feature even against what its gauge was when a
+// feature that must hold meanwhile did not hold before: with a load, it is more than that
+// load made of it.
+func (e *risks) worse(s *signal, foretells *explain.Feature, root telemetry.Entity, c *explain.Feature) bool {
+	slot, known := e.window.Slot(s.series)
+	load, now, reported := e.nowOf(root, c.Reading.Metric)
+	if !known || !reported || c.Reading.Take != explain.TakeRatio || s.kind != stepSignal {
+		return false
+	}
+	usual, _ := e.signals.before(load, now)
+	n, all := 0, true
+	e.signals.past(slot, s.onset.Earliest.Add(-2*e.signals.pastStep(slot)), func(g telemetry.Time, v float64) bool {
+		if l, ok := e.window.At(load, g); ok && against(c, usual, l) < 1 && v != s.now {
+			n++
+			x, ok := taken(foretells.Reading.Take, v, s.now)
+			all = ok && foretells.Strength(x) == 1
+		}
+		return all
+	})
+	return all && n >= leastPast
+}
+
+// before is what a slot usually was. A job reads in bursts, between which the rate of a
+// counter is 0: its rate was whatever it reached in one of ten samples.
+func (e *signals) before(slot int, now float64) (float64, bool) {
+	seen, _ := e.window.Last(slot)
+	if m := e.window.Metric(slot); m == nil || m.Type != telemetry.Counter {
+		return e.usually(slot, seen, now)
+	}
+	var past []float64
+	e.past(slot, seen, func(_ telemetry.Time, x float64) bool {
+		past = append(past, x)
+		return true
+	})
+	if len(past) < leastPast {
+		return 0, false
+	}
+	return stats.Quantile(past, burst), true
 }
 
 // states reports whether a GPU states one of some reasons for its clock now, or a counter

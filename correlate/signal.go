@@ -41,6 +41,8 @@ type signal struct {
 	// explained is set of one apart where something upstream was known when it could
 	// have opened a risk: it stays an effect of that.
 	explained bool
+	// effect is from when to when what must hold meanwhile did not: it was an effect of that.
+	effect telemetry.Interval
 	// reported is when an incident last covered what links show: its job may become
 	// degraded by the same again.
 	reported telemetry.Time
@@ -302,5 +304,6 @@ func codeSignal(c *snapshot.Codec, s *signal) {
 	c.Time(&s.sampled)
 	c.Bool(&s.again)
 	c.Bool(&s.explained)
+	c.Interval(&s.effect)
 	c.Time(&s.reported)
 }

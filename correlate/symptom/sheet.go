@@ -240,15 +240,16 @@ const (
 	reported   silence = iota
 	fellSilent         // since about the span began
 	wasSilent          // for longer
+	inPart             // something else of it is reported
 )
 
 // silentBefore a span an entity may have fallen silent because of what began in it: a job
 // goes on without a host until its step needs it.
 const silentBefore = telemetry.Duration(60e9)
 
-// silence returns how silent the entity of a stale column is: not, where something else of
-// it was reported since, by more than the column's interval; a collector that stops is not
-// what it reads.
+// silence returns how silent the entity of a stale column is: in part, where something else
+// of it was reported since, by more than the column's interval. A collector that stops is
+// not what it reads, and a management controller reports of a machine that is down.
 func (r *reader) silence(c int) silence {
 	at := r.src.History.Chosen(int(r.slots[c]))
 	last, _ := r.src.History.Last(at)
@@ -262,7 +263,7 @@ func (r *reader) silence(c int) silence {
 	}
 	switch {
 	case slices.ContainsFunc(r.slots, since):
-		return reported
+		return inPart
 	case last < r.span.From.Add(-silentBefore):
 		return wasSilent
 	}

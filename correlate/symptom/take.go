@@ -249,14 +249,14 @@ func Ratio(now, before float64) float64 {
 }
 
 // silence is 1 where an entity was reported until about the degradation began and is no
-// more; one that was silent for long before says nothing.
+// more; one that was silent for long before, or is in part, says nothing.
 func (f *Contrast) silence(i int32, c int) (float64, bool) {
 	_, seen := f.now.at(i, c)
 	_, known := f.before.at(i, c)
 	switch f.now.silent[i] {
 	case fellSilent:
 		return 1, true
-	case wasSilent:
+	case wasSilent, inPart:
 		return 0, false
 	}
 	return 0, seen || known

@@ -64,6 +64,7 @@ type training struct {
 	collective  []float32 // by rank, seconds of the last
 
 	readFrom, readUntil, readRate, writeRate float64
+	saveLoad                                 float64 // 1 where it saves as fast as storage takes it
 	steps                                    []state.Step
 	buffers                                  [][3][]float32
 }
@@ -333,6 +334,7 @@ func (t *training) finish(w *World, now float64) {
 	if n := spec.Checkpoint; n > 0 && (t.step+1)%n == 0 && !t.task.Evaluates {
 		t.save = float64(t.growth()*spec.CheckpointSeconds*w.condition.Jobs[t.index].Checkpoint) / max(w.condition.Storage.Write, 0.001)
 		t.writeRate = spec.CheckpointBytes / max(t.save, tick)
+		t.saveLoad = loadOf(w.condition.Jobs[t.index].Checkpoint)
 		t.phase, t.until = saving, now+t.save
 		if spec.Announced {
 			w.event(now, jobEntity(t.job), "checkpoint_started", "")

@@ -281,6 +281,14 @@ func (w *World) write(from float64) {
 // storage takes it, so that whoever reads meanwhile waits behind it.
 const savingQueue = 2.0
 
+// loadOf is how many requests wait while a job saves that takes so many times as long as
+// storage would let it, over those at full speed: of one server, that serves at random
+// times, by how much of its time is used (M/M/1).
+func loadOf(slower float64) float64 {
+	used := savingQueue / (1 + savingQueue) / max(1, slower)
+	return used / (1 - used) / savingQueue
+}
+
 // answers writes how long storage takes in a second for so much of which jobs saved.
 func (w *World) answers(saving float64) {
 	p, c, waits := &w.cfg.Physics, &w.condition.Storage, 1+float64(w.cfg.Physics.Saving.Of(savingQueue)*saving)
@@ -304,8 +312,9 @@ func (w *World) event(at float64, e telemetry.Entity, name, text string) {
 }
 
 // store adds what a job read and wrote in the second that began at from, and returns for
-// how much of it the job saved.
-func (t *training) store(st *state.State, from float64) (saved float64) {
+// how much of it the job saved as fast as storage takes it.
+func (t *training) store(st *state.State, from float64) float64 {
+	saved := 0.0
 	to := from + 1
 	if d := min(to, t.readUntil) - max(from, t.readFrom); d > 0 {
 		st.Storage.ReadTotal += float64(d * t.readRate)
@@ -314,5 +323,5 @@ func (t *training) store(st *state.State, from float64) (saved float64) {
 		saved = max(0, min(to, t.until)-max(from, t.until-t.save))
 		st.Storage.WrittenTotal += float64(saved * t.writeRate)
 	}
-	return saved
+	return float64(saved * t.saveLoad)
 }
