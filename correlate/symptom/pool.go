@@ -34,11 +34,8 @@ type pool struct {
 	least   float64 // changes below it do not count
 }
 
-// medianError is the ratio of the standard error of a median to that of a mean, for
-// a normal distribution.
-const medianError = 1.2533
-
-// pooled pools changes. Those of one host are correlated.
+// pooled pools changes. All are read while the job makes the same steps, so that its hosts
+// err together: as one of them does.
 func (f *Contrast) pooled(changes []change, least float64) pool {
 	p := pool{changes: changes, under: make([]together, len(f.survey.all)), least: least}
 	for from := 0; from < len(changes); {
@@ -51,11 +48,7 @@ func (f *Contrast) pooled(changes []change, least float64) pool {
 	}
 	for i := range p.under {
 		if t := &p.under[i]; len(t.hosts) > 0 {
-			n := float64(len(t.hosts))
-			t.by, t.err = stats.Median(t.hosts), math.Sqrt(t.squares)/n
-			if n > 1 {
-				t.err = float64(medianError * t.err)
-			}
+			t.by, t.err = stats.Median(t.hosts), math.Sqrt(t.squares/float64(len(t.hosts)))
 		}
 	}
 	return p
