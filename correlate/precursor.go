@@ -20,8 +20,6 @@ import (
 const (
 	// leastPast is how many samples a gauge's range is known from.
 	leastPast = 3
-	// burst is the part of the samples before that a counter's rate usually stays below.
-	burst = 0.9
 	// effectLasts is for how long after it something else explains a signal.
 	effectLasts = telemetry.Duration(60e9)
 	// leastSiblings is how many sibling gauges show what all of them do, and
@@ -464,13 +462,13 @@ func (e *risks) otherwise(s *signal, sig *explain.Signature, foretells *explain.
 		}
 	}
 	if least < halfThere {
-		if s.effect == (telemetry.Interval{}) {
+		if s.last.Sub(s.effect.Latest) >= effectLasts {
 			s.effect.Earliest = s.last
 		}
 		s.effect.Latest = s.last
 		s.explained = s.explained || s.last.Sub(s.effect.Earliest) >= effectLasts
 	}
-	return least < 1 || s.effect != (telemetry.Interval{}) && s.last.Sub(s.effect.Latest) < effectLasts
+	return least < 1 || s.last.Sub(s.effect.Latest) < effectLasts
 }
 
 // there is how much of a feature of a root is there, by what its gauge is now and was
@@ -486,7 +484,8 @@ func (e *risks) there(root telemetry.Entity, c *explain.Feature) float64 {
 	if !ok {
 		return 1
 	}
-	before, known := e.signals.before(slot, now)
+	seen, _ := e.window.Last(slot)
+	before, known := e.signals.usually(slot, seen, now)
 	if !known {
 		before = now // it is what it was
 	}
@@ -511,10 +510,11 @@ func (e *risks) worse(s *signal, foretells *explain.Feature, root telemetry.Enti
 	if !known || !reported || c.Reading.Take != explain.TakeRatio || s.kind != stepSignal {
 		return false
 	}
-	usual, _ := e.signals.before(load, now)
+	seen, _ := e.window.Last(load)
+	usual, _ := e.signals.usually(load, seen, now)
 	n, all := 0, true
 	e.signals.past(slot, s.onset.Earliest.Add(-2*e.signals.pastStep(slot)), func(g telemetry.Time, v float64) bool {
-		if l, ok := e.window.At(load, g); ok && against(c, usual, l) < 1 && v != s.now {
+		if l, ok := e.window.At(load, g); ok && against(c, usual, l) < 1 {
 			n++
 			x, ok := taken(foretells.Reading.Take, v, s.now)
 			all = ok && foretells.Strength(x) == 1
@@ -522,24 +522,6 @@ func (e *risks) worse(s *signal, foretells *explain.Feature, root telemetry.Enti
 		return all
 	})
 	return all && n >= leastPast
-}
-
-// before is what a slot usually was. A job reads in bursts, between which the rate of a
-// counter is 0: its rate was whatever it reached in one of ten samples.
-func (e *signals) before(slot int, now float64) (float64, bool) {
-	seen, _ := e.window.Last(slot)
-	if m := e.window.Metric(slot); m == nil || m.Type != telemetry.Counter {
-		return e.usually(slot, seen, now)
-	}
-	var past []float64
-	e.past(slot, seen, func(_ telemetry.Time, x float64) bool {
-		past = append(past, x)
-		return true
-	})
-	if len(past) < leastPast {
-		return 0, false
-	}
-	return stats.Quantile(past, burst), true
 }
 
 // states reports whether a GPU states one of some reasons for its clock now, or a counter

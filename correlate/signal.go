@@ -41,7 +41,7 @@ type signal struct {
 	// explained is set of one apart where something upstream was known when it could
 	// have opened a risk: it stays an effect of that.
 	explained bool
-	// effect is from when to when what must hold meanwhile did not: it was an effect of that.
+	// effect is from when to when something else last explained it.
 	effect telemetry.Interval
 	// reported is when an incident last covered what links show: its job may become
 	// degraded by the same again.

@@ -311,17 +311,17 @@ func (w *World) event(at float64, e telemetry.Entity, name, text string) {
 	w.state.Events = append(w.state.Events, state.Event{At: at, Entity: e, Name: name, Text: text})
 }
 
-// store adds what a job read and wrote in the second that began at from, and returns for
-// how much of it the job saved as fast as storage takes it.
-func (t *training) store(st *state.State, from float64) float64 {
-	saved := 0.0
+// store adds what a job read and wrote in the second that began at from, and returns the
+// load of storage by it: for how much of the second it saved, at full speed.
+func (t *training) store(st *state.State, from float64) (load float64) {
 	to := from + 1
 	if d := min(to, t.readUntil) - max(from, t.readFrom); d > 0 {
 		st.Storage.ReadTotal += float64(d * t.readRate)
 	}
 	if t.phase == saving || t.until > from && t.save > 0 {
-		saved = max(0, min(to, t.until)-max(from, t.until-t.save))
+		saved := max(0, min(to, t.until)-max(from, t.until-t.save))
 		st.Storage.WrittenTotal += float64(saved * t.writeRate)
+		load = float64(saved * t.saveLoad)
 	}
-	return float64(saved * t.saveLoad)
+	return load
 }
