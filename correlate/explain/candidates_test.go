@@ -58,6 +58,36 @@ func TestMeasuresOfAnUplink(t *testing.T) {
 		explain.ReverseRatio: 0.5, explain.Explained: 0.9 / lost, explain.Lopsided: 0.15, explain.NeighbourUp: 0, explain.LoadRatio: 1})
 }
 
+// What a link sends more, hosts send: those outside the job, and its own.
+func TestWhoSendsWhatAPortSendsMore(t *testing.T) {
+	s := calm(t)
+	s.blames(1, "port:leaf1/h7")
+	n := s.now("port:leaf1/h7")
+	s.before("port:leaf1/h7").Util = 0
+	n.Util, n.RUtil = 0.4, load
+	s.wants("port:leaf1/h7", explain.Values{explain.Lopsided: 0.4, explain.SentAnew: 0})
+	s.now("nic:h1/n0").Util = load + 0.1
+	s.wants("port:leaf1/h7", explain.Values{explain.SentAnew: 0.25})
+	s.now("nic:h0/n0").Util = load + 0.3
+	s.wants("port:leaf1/h7", explain.Values{explain.SentAnew: 1})
+	n.Util = 0
+	s.hides("port:leaf1/h7", explain.SentAnew)
+}
+
+// Whoever sends more may be among the NICs that are not read.
+func TestWhatIsSentByNICsThatAreNotReadIsNotKnown(t *testing.T) {
+	s := calm(t)
+	s.blames(1, "port:leaf1/h7")
+	s.before("port:leaf1/h7").Util, s.now("port:leaf1/h7").RUtil = 0, load
+	s.now("port:leaf1/h7").Util = 0.4
+	for _, of := range []string{"nic:h1/n0", "nic:h2/n0", "nic:h3/n0"} {
+		s.before(of).Seen = 0
+	}
+	if got := s.candidates()["port:leaf1/h7"].Values[explain.SentAnew.Err()]; got < 0.5 {
+		t.Errorf("with three of six NICs not read the error is %v", got)
+	}
+}
+
 // A downlink's siblings are the other links into the same switch.
 func TestADownlinkHasTheOtherWaysInForSiblings(t *testing.T) {
 	s := calm(t)

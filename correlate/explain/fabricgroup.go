@@ -13,17 +13,14 @@ const maxGroups = 64
 // groups measures the switches and planes on the job's paths that show a fault as
 // wholes.
 func (f *fabricMeasures) groups() []Candidate {
-	marks := f.markings()
 	var out []Candidate
 	var worse []float64
 	for k := range f.m.Switches {
-		s := f.switches[k]
-		if v, bad := f.sw(k, marks); max(bad, s.moved-leastShift) > 0 && v != nil {
-			s.put(v)
-			v[OneWay] = f.oneWay
-			f.losses.path(v)
+		v := Values{}
+		moved := f.switches[k].moved
+		if bad, on := f.whole(k, v); on && max(bad, moved-leastShift) > 0 {
 			out = append(out, Candidate{Entity: f.m.Switches[k].Entity, Values: v})
-			worse = append(worse, max(bad, s.moved))
+			worse = append(worse, max(bad, moved))
 		}
 	}
 	out = worstOf(out, worse)
@@ -76,21 +73,23 @@ func (f *fabricMeasures) blameOf(ends []int) float64 {
 	return share
 }
 
-// sw measures a switch; bad is above 0 if any of its measures is worth a closer
-// look.
-func (f *fabricMeasures) sw(k int, marks []markings) (v Values, bad float64) {
+// whole measures a switch into v if it is on the job's paths; bad is above 0 if any of its
+// measures is worth a closer look.
+func (f *fabricMeasures) whole(k int, v Values) (bad float64, on bool) {
 	g := &f.m.Switches[k]
 	if !slices.ContainsFunc(g.Ends, func(i int) bool { return f.e.Fabric.OnPath[i] }) {
-		return nil, 0
+		return 0, false
 	}
-	v = Values{Explained: f.explainedBy(g.Ends), BlameShare: f.blameOf(g.Ends), FabricExplained: f.topExplained}
+	v[Explained], v[BlameShare], v[FabricExplained] = f.explainedBy(g.Ends), f.blameOf(g.Ends), f.topExplained
 	f.circling(v, g)
 	f.dropping(v, g)
-	f.marks(v, k, marks)
+	f.marks(v, k, f.marked)
 	stopped, down := f.silence(g)
 	v[StoppedReporting], v[PeersDown] = stopped, down
-	bad = max(v[Circling], v[BlameShare]-leastBlame, stopped, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1)
-	return v, bad
+	f.switches[k].put(v)
+	v[OneWay] = f.oneWay
+	f.losses.path(v)
+	return max(v[Circling], v[BlameShare]-leastBlame, stopped, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1), true
 }
 
 // circling measures how much of the job's waiting goes round in a circle through a

@@ -40,6 +40,7 @@ type fabricMeasures struct {
 	planes, switches    []shift // of the map's planes and switches
 	down                float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
 	losses              loss
+	marked              []markings // of the map's switches
 }
 
 func newFabricMeasures(e *Evidence) *fabricMeasures {
@@ -68,7 +69,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	}
 	f.others = f.strangersRise()
 	f.planes, f.switches = f.shifts(f.m.Planes), f.shifts(f.m.Switches)
-	f.losses = f.loss()
+	f.losses, f.marked = f.loss(), f.markings()
 	f.losses.around = f.mostAround()
 	f.surroundings()
 	return f
@@ -113,7 +114,7 @@ func (f *fabricMeasures) ends() []Candidate {
 	}
 	byBlame(at, f.e.Fabric.Blame.At)
 	at = at[:min(len(at), maxEnds)]
-	for _, i := range f.ailing() {
+	for _, i := range slices.Concat(f.ailing(), f.loaded()) {
 		if !slices.Contains(at, i) {
 			at = append(at, i)
 		}
@@ -128,6 +129,33 @@ func (f *fabricMeasures) ends() []Candidate {
 	}
 	return out
 }
+
+// loaded lists the ports of switches on the job's paths at which nothing would show that
+// traffic waits, and which surely carry more of it than they did: the first of what carry
+// most more.
+func (f *fabricMeasures) loaded() []int {
+	var at []int
+	more := make([]float64, len(f.m.Ends))
+	work := max(f.work, f.steady)
+	for i, on := range f.e.Fabric.OnPath {
+		if !on || !f.m.Ends[i].Main || f.m.Ends[i].IsNIC() || f.m.Ends[i].Shows() {
+			continue
+		}
+		more[i] = f.e.Fabric.Now.Of[i].Util - f.e.Fabric.Before.Of[i].Util
+		if more[i] > float64(leastMore*f.loadErr(i)) && f.loadRatio(i, work)-float64(leastMore*f.loadRatioErr(i, work)) > 1 {
+			at = append(at, i)
+		}
+	}
+	byBlame(at, more)
+	return at[:min(len(at), maxLoaded)]
+}
+
+const (
+	// leastMore is by how many standard errors an end must carry more than before.
+	leastMore = 3.0
+	// maxLoaded bounds how many ends are weighed because of that alone.
+	maxLoaded = 8
+)
 
 func (f *fabricMeasures) end(i int) Values {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
@@ -157,7 +185,8 @@ func (f *fabricMeasures) end(i int) Values {
 	f.health(v, i)
 	f.ceilings(v, n, b)
 	if f.m.Between(i) {
-		v[HotAlone] = f.hotAlone(i)
+		alone, seen := f.hotAlone(i)
+		put(v, HotAlone, alone, seen)
 		f.brought(v, i)
 	}
 	v[LoadRatio.Err()], v[Grown.Err()] = f.loadRatioErr(i, max(f.work, f.steady)), f.loadErr(i)
@@ -168,6 +197,7 @@ func (f *fabricMeasures) end(i int) Values {
 	}
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
+		f.sentAnew(v, i, rise)
 	}
 	if more := float64(v[Grown] * f.m.Ends[i].Speed); more > 0 {
 		v[ForeignPart] = min(f.foreign/max(more, f.others), ratioCap)
@@ -205,6 +235,22 @@ func (f *fabricMeasures) doubt(v Values, m Measure, chance float64) {
 func (f *fabricMeasures) lopsided(i int) float64 {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	return (n.Util - n.RUtil) - (b.Util - b.RUtil)
+}
+
+// sentAnew measures whether hosts send what end i sends more than it receives, since what a
+// link sends more must come from somewhere: those outside the job, which send rise links
+// more than before, and its own, unless they send packets again. Whoever does that sends
+// the rest of the window, too, many packets for one that is counted.
+func (f *fabricMeasures) sentAnew(v Values, i int, rise float64) {
+	more, err := v[Lopsided], float64(math.Sqrt2*f.loadErr(i))
+	if more <= err {
+		return
+	}
+	if f.losses.most < leastAgain {
+		rise += fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, f.e.Nodes, f.m.Ends[i].Speed)
+	}
+	v[SentAnew] = min(max(rise, 0)/more, ratioCap)
+	v[SentAnew.Err()] = stats.Quadrature(float64(v[SentAnew]*err/more), f.unreadOthers())
 }
 
 // stops measures pause sent and received; credits are reported separately.
@@ -268,8 +314,9 @@ func (f *fabricMeasures) loadRatioErr(i int, work float64) float64 {
 }
 
 // hotAlone is the end's part of the waiting of its siblings: the other uplinks
-// of its access switch, or the other ways into the switch it leads to.
-func (f *fabricMeasures) hotAlone(i int) float64 {
+// of its access switch, or the other ways into the switch it leads to. It is not seen
+// where nothing shows that any of them waits.
+func (f *fabricMeasures) hotAlone(i int) (part float64, seen bool) {
 	peer := f.m.Ends[i].Peer
 	up := f.anyHost(f.m.Ends[i].Owner)
 	owner := f.m.Ends[i].Owner
@@ -287,9 +334,9 @@ func (f *fabricMeasures) hotAlone(i int) float64 {
 		all += f.own[s]
 	}
 	if all <= 0 {
-		return 0
+		return 0, f.m.Ends[i].Shows()
 	}
-	return f.own[i] / all
+	return f.own[i] / all, true
 }
 
 // brought measures which part of what end i sends more came into its switch through

@@ -200,6 +200,21 @@ func (f *fabricMeasures) strangers() []telemetry.Entity {
 	return nodes
 }
 
+// unreadOthers is the part of the NICs outside the job of which it is not known what they
+// send, now or before: whoever sends more may be among them.
+func (f *fabricMeasures) unreadOthers() float64 {
+	var unread, all float64
+	for _, node := range f.strangers() {
+		for _, i := range f.m.Links(node) {
+			all++
+			if f.e.Fabric.Now.Of[i].Seen == 0 || f.e.Fabric.Before.Of[i].Seen == 0 {
+				unread++
+			}
+		}
+	}
+	return unread / max(all, 1)
+}
+
 // strangersRise is what the hosts that do not run the job send more than before, in
 // bytes per second: each other job as a whole, and the hosts that run none.
 func (f *fabricMeasures) strangersRise() float64 {

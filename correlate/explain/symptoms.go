@@ -99,6 +99,9 @@ func (f *fabricMeasures) candidate(x telemetry.Entity) Candidate {
 	i, ok := f.m.Index(x)
 	if !ok {
 		c.Values[FabricExplained] = f.topExplained
+		if k := f.m.Switch(x); k >= 0 {
+			f.whole(k, c.Values)
+		}
 		return c
 	}
 	c.Values = f.end(i)

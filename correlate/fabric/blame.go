@@ -101,7 +101,8 @@ func (r *Readings) GainErr(before *Readings, i int) float64 {
 	return stats.Quadrature(r.Of[i].WaitErr, before.Of[i].WaitErr)
 }
 
-// OnPath marks the ends that the job's traffic can cross.
+// OnPath marks the ends that the job's traffic can cross: of a job of one host, which
+// needs no network to compute, only those of the host and of what faces it.
 func OnPath(m *Map, nodes []telemetry.Entity) []bool {
 	on := make([]bool, len(m.Ends))
 	access, accesses := make([]bool, len(m.facing)), 0
@@ -119,7 +120,7 @@ func OnPath(m *Map, nodes []telemetry.Entity) []bool {
 			}
 		}
 	}
-	if accesses < 2 {
+	if accesses < 2 || len(nodes) < 2 {
 		return on
 	}
 	for i := range m.Ends {

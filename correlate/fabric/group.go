@@ -34,6 +34,11 @@ func (m *Map) group(t *topology.Graph) {
 	slices.SortFunc(m.Planes, func(a, b Group) int { return a.Entity.Compare(b.Entity) })
 }
 
+// Switch returns the number of a switch among the map's, -1 if it is none of them.
+func (m *Map) Switch(sw telemetry.Entity) int {
+	return slices.IndexFunc(m.Switches, func(g Group) bool { return g.Entity == sw })
+}
+
 func (m *Map) role(t *topology.Graph, sw telemetry.Entity) string {
 	var names []string
 	for _, g := range t.Groups(sw) {

@@ -423,6 +423,21 @@ func TestOnPathIsWhatPathsTread(t *testing.T) {
 	}
 }
 
+// What computes on one host needs no network between hosts, however many leaves its NICs
+// are on.
+func TestOnPathOfOneHostStopsAtItsLeaves(t *testing.T) {
+	w := build(t, 2, 2, 4)
+	w.cable(t, "nic:h0/n1", "port:leaf1/h0")
+	w.graph.Advance(at(1))
+	m := fabric.Survey(w.graph, w)
+	for i, got := range fabric.OnPath(m, nodes("h0")) {
+		end := &m.Ends[i]
+		if want := end.Owner == entity("node:h0") || end.Peer >= 0 && m.Ends[end.Peer].Owner == entity("node:h0"); got != want {
+			t.Errorf("%v is on a path: %v, want %v", end.Entity, got, want)
+		}
+	}
+}
+
 // With a link missing or a third tier the walk may look at ends no path treads,
 // but it misses none, and never looks at another job's access switch.
 func TestOnPathMissesNothing(t *testing.T) {
