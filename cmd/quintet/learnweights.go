@@ -216,6 +216,7 @@ func labelOf(t *score.Truth, j *explain.Judgement) fitting.Label {
 		return fitting.Label{
 			Entity:    func(e telemetry.Entity) bool { return e == f.Entity || slices.Contains(f.Accept, e) },
 			Signature: func(s string) bool { return s == f.Signature || slices.Contains(f.AcceptSignatures, s) },
+			First:     func(e telemetry.Entity) bool { return e == f.Entity },
 		}
 	}
 	return fitting.Label{Nothing: true}

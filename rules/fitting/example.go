@@ -13,6 +13,9 @@ type Label struct {
 	// Entity and Signature report whether a root and a name are right.
 	Entity    func(telemetry.Entity) bool
 	Signature func(string) bool
+	// First reports whether a root is the one meant, of those that are right; nil where all
+	// are meant alike.
+	First func(telemetry.Entity) bool
 	// Nothing states that no fault degrades the job: only the answer without a name
 	// is right.
 	Nothing bool
@@ -38,10 +41,10 @@ type row struct {
 // NewExample returns a judgement with its label. Where no answer is both of the
 // right root and the right name, those of the right root are right; where there is
 // none of these either, the answer without a name is: nothing that was weighed
-// could be.
+// could be. Of several that are right those of the root that is meant are, if it was weighed.
 func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example {
 	x := Example{Weight: 1, rows: []row{{signature: -1, offset: j.Unknown.Score}}}
-	var places, both []int
+	var places, both, meant []int
 	for _, c := range j.Candidates {
 		here := !l.Nothing && (l.Entity(c.Entity) || !c.Peer.IsZero() && l.Entity(c.Peer))
 		for k := range sigs {
@@ -52,8 +55,11 @@ func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example
 			}
 			if here {
 				places = append(places, len(x.rows))
-				if l.Signature(s.Name) {
-					both = append(both, len(x.rows))
+			}
+			if here && l.Signature(s.Name) {
+				both = append(both, len(x.rows))
+				if l.isFirst(&c) {
+					meant = append(meant, len(x.rows))
 				}
 			}
 			x.rows = append(x.rows, r)
@@ -66,17 +72,22 @@ func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example
 	for i := range x.rows {
 		x.rows[i].offset += explain.Share(among[x.rows[i].signature])
 	}
-	right := both
-	if len(right) == 0 {
-		right = places
-	}
-	if len(right) == 0 {
-		right = []int{0}
+	right := []int{0}
+	for _, some := range [][]int{meant, both, places} {
+		if len(some) > 0 {
+			right = some
+			break
+		}
 	}
 	for _, i := range right {
 		x.rows[i].right = true
 	}
 	return x
+}
+
+// isFirst reports whether a candidate, or the end across from it, is the root that is meant.
+func (l *Label) isFirst(c *explain.Candidate) bool {
+	return l.First != nil && (l.First(c.Entity) || !c.Peer.IsZero() && l.First(c.Peer))
 }
 
 // newRow reads a candidate as an answer of a signature; false where it can be none.

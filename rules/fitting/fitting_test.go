@@ -3,6 +3,7 @@ package fitting
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
@@ -110,6 +111,29 @@ func TestFitKeepsForAndAgainstOnTheirSides(t *testing.T) {
 	Fit(sigs, xs, Options{Rounds: 300})
 	if c := sigs[0].Features[0]; c.For < 0 || c.Against > 0 {
 		t.Errorf("for %v, against %v", c.For, c.Against)
+	}
+}
+
+// A truth that accepts the row of an air handler means the handler, if it was weighed.
+func TestNewExamplePrefersTheRootThatIsMeant(t *testing.T) {
+	sigs := signatures()
+	all := func(telemetry.Entity) bool { return true }
+	of := func(names ...string) (right []bool) {
+		var j explain.Judgement
+		for _, n := range names {
+			j.Candidates = append(j.Candidates, explain.Candidate{Entity: nic(n), Values: explain.Values{"x": 1}})
+		}
+		x := NewExample(sigs, &j, Label{Entity: all, Signature: func(s string) bool { return s == "a" }, First: func(e telemetry.Entity) bool { return e == nic("n1") }})
+		for _, r := range x.rows {
+			right = append(right, r.right)
+		}
+		return right
+	}
+	if got, want := of("n0", "n1"), []bool{false, false, false, true, false}; !slices.Equal(got, want) {
+		t.Errorf("both weighed: right are %v, want %v", got, want)
+	}
+	if got, want := of("n0", "n2"), []bool{false, true, false, true, false}; !slices.Equal(got, want) {
+		t.Errorf("the one that is meant not weighed: right are %v, want %v", got, want)
 	}
 }
 
