@@ -60,7 +60,10 @@ func (k *keeper) label(id string) {
 			err = nil
 		}
 	} else {
-		err = os.WriteFile(file, b, 0o640)
+		// Whoever scores the folder meanwhile reads the label before or this one, never a part.
+		if err = os.WriteFile(file+".part", b, 0o640); err == nil {
+			err = os.Rename(file+".part", file)
+		}
 	}
 	if err != nil {
 		k.c.Logger.Warn("verdict not stored with the trace", "incident", id, "error", err)
