@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +17,7 @@ import (
 var plainFolders = []string{"cmd", "pipeline", "collectors", "replay", "telemetry", "deploy"}
 
 // dialect maps words that people had to read twice to those of the field
-// (docs/glossary.md). Only prose is held to it: strings with a space.
+// (docs/glossary.md). Only prose is held to it: strings with a space, and documents.
 var dialect = []struct{ words, instead string }{
 	{`told|tells?|telling|untold`, "reported, reports; delivered; distinguishes"},
 	{`says?|said|saying|unsaid|speaks?`, "reports, states; is"},
@@ -49,6 +51,9 @@ var dialect = []struct{ words, instead string }{
 	{`wants`, "requires"},
 	{`ours`, "built-in, reserved"},
 }
+
+// inDocs are words of dialect that documents still have.
+var inDocs = []string{`says?|said|saying|unsaid|speaks?`, `besides?`, `anew|begins? cold`, `nobody|somebody|whoever`, `elsewhere`, `stands?`, `wants`, `ours`}
 
 // dialectWords compiles dialect.
 func dialectWords() []*regexp.Regexp {
@@ -96,6 +101,39 @@ func TestStringsArePlainEnglish(t *testing.T) {
 		for _, folder := range plainFolders {
 			if within(p.name, folder) {
 				report(t, foreignWords(p))
+			}
+		}
+	}
+}
+
+// notProse is what of a document is no prose of its own: code, addresses of links, and what
+// a link to a decision is called.
+var notProse = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|\\]\\([^)]*\\)")
+
+// TestDocsArePlainEnglish holds the documents to the glossary, but for the glossary itself
+// and pages that are lists of other files' titles.
+func TestDocsArePlainEnglish(t *testing.T) {
+	files, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := dialectWords()
+	for _, file := range append(files, "README.md", "CONTRIBUTING.md", "SECURITY.md") {
+		if slices.Contains([]string{"docs/glossary.md", "docs/inference-rules.md", "docs/signatures.md"}, file) {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prose := notProse.ReplaceAllStringFunc(string(text), func(code string) string { return strings.Repeat("\n", strings.Count(code, "\n")) })
+		line := 0
+		for l := range strings.Lines(prose) {
+			line++
+			for i, w := range words {
+				if found := w.FindString(l); found != "" && !slices.Contains(inDocs, dialect[i].words) {
+					t.Errorf("%s:%d: %q in %.80q: use %s", file, line, found, l, dialect[i].instead)
+				}
 			}
 		}
 	}
