@@ -58,17 +58,18 @@ func TestMeasuresOfAnUplink(t *testing.T) {
 		explain.ReverseRatio: 0.5, explain.Explained: 0.9 / lost, explain.Lopsided: 0.15, explain.NeighbourUp: 0, explain.LoadRatio: 1})
 }
 
-// What a link sends more, hosts send: those outside the job, and its own.
+// What a link sends more, hosts send: if none outside the job does, its own may send it what
+// they sent to others.
 func TestWhoSendsWhatAPortSendsMore(t *testing.T) {
 	s := calm(t)
 	s.blames(1, "port:leaf1/h7")
 	n := s.now("port:leaf1/h7")
 	s.before("port:leaf1/h7").Util = 0
 	n.Util, n.RUtil = 0.4, load
-	s.wants("port:leaf1/h7", explain.Values{explain.Lopsided: 0.4, explain.SentAnew: 0})
-	s.now("nic:h1/n0").Util = load + 0.1
-	s.wants("port:leaf1/h7", explain.Values{explain.SentAnew: 0.25})
-	s.now("nic:h0/n0").Util = load + 0.3
+	s.now("nic:h1/n0").Util = load + 0.2
+	s.wants("port:leaf1/h7", explain.Values{explain.Lopsided: 0.4})
+	s.hides("port:leaf1/h7", explain.SentAnew)
+	s.now("nic:h2/n0").Util = load + 0.2
 	s.wants("port:leaf1/h7", explain.Values{explain.SentAnew: 1})
 	n.Util = 0
 	s.hides("port:leaf1/h7", explain.SentAnew)
@@ -80,6 +81,7 @@ func TestWhatIsSentByNICsThatAreNotReadIsNotKnown(t *testing.T) {
 	s.blames(1, "port:leaf1/h7")
 	s.before("port:leaf1/h7").Util, s.now("port:leaf1/h7").RUtil = 0, load
 	s.now("port:leaf1/h7").Util = 0.4
+	s.now("nic:h4/n0").Util = load + 0.4
 	for _, of := range []string{"nic:h1/n0", "nic:h2/n0", "nic:h3/n0"} {
 		s.before(of).Seen = 0
 	}

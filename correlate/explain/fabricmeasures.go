@@ -237,19 +237,20 @@ func (f *fabricMeasures) lopsided(i int) float64 {
 	return (n.Util - n.RUtil) - (b.Util - b.RUtil)
 }
 
-// sentAnew measures whether hosts send what end i sends more than it receives, since what a
-// link sends more must come from somewhere: those outside the job, which send rise links
-// more than before, and its own, unless they send packets again. Whoever does that sends
-// the rest of the window, too, many packets for one that is counted.
+// sentAnew measures whether hosts outside the job, which send rise links more than before,
+// send what end i sends more than it receives. If they do not, its own hosts do: they send
+// packets again, with each that is counted the rest of its window, or send to one host what
+// they sent to others. Which it is, is known only where they send packets again.
 func (f *fabricMeasures) sentAnew(v Values, i int, rise float64) {
 	more, err := v[Lopsided], float64(math.Sqrt2*f.loadErr(i))
 	if more <= err {
 		return
 	}
-	if f.losses.most < leastAgain {
-		rise += fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, f.e.Nodes, f.m.Ends[i].Speed)
+	part := min(max(rise, 0)/more, ratioCap)
+	if part < 1 && f.losses.most < leastAgain {
+		return
 	}
-	v[SentAnew] = min(max(rise, 0)/more, ratioCap)
+	v[SentAnew] = part
 	v[SentAnew.Err()] = stats.Quadrature(float64(v[SentAnew]*err/more), f.unreadOthers())
 }
 
