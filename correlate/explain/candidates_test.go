@@ -68,11 +68,11 @@ func TestWhoSendsWhatAPortSendsMore(t *testing.T) {
 	n.Util, n.RUtil = 0.4, load
 	s.now("nic:h1/n0").Util = load + 0.2
 	s.wants("port:leaf1/h7", explain.Values{explain.Lopsided: 0.4})
-	s.hides("port:leaf1/h7", explain.SentAnew)
+	s.hides("port:leaf1/h7", explain.SentByOthers)
 	s.now("nic:h2/n0").Util = load + 0.2
-	s.wants("port:leaf1/h7", explain.Values{explain.SentAnew: 1})
+	s.wants("port:leaf1/h7", explain.Values{explain.SentByOthers: 1})
 	n.Util = 0
-	s.hides("port:leaf1/h7", explain.SentAnew)
+	s.hides("port:leaf1/h7", explain.SentByOthers)
 }
 
 // Whoever sends more may be among the NICs that are not read.
@@ -85,7 +85,7 @@ func TestWhatIsSentByNICsThatAreNotReadIsNotKnown(t *testing.T) {
 	for _, of := range []string{"nic:h1/n0", "nic:h2/n0", "nic:h3/n0"} {
 		s.before(of).Seen = 0
 	}
-	if got := s.candidates()["port:leaf1/h7"].Values[explain.SentAnew.Err()]; got < 0.5 {
+	if got := s.candidates()["port:leaf1/h7"].Values[explain.SentByOthers.Err()]; got < 0.5 {
 		t.Errorf("with three of six NICs not read the error is %v", got)
 	}
 }

@@ -22,7 +22,7 @@ func contributors(e *Evidence, best *Answer) []Contributor {
 	f := newFabricMeasures(e)
 	rises := make([]float64, len(e.Others))
 	var total float64
-	for _, node := range f.strangers() {
+	for _, node := range f.strangers {
 		rise := fabric.Sent(e.Fabric.Now, e.Fabric.Before, []telemetry.Entity{node}, f.speed)
 		total += rise
 		f.credit(rises, node, rise)

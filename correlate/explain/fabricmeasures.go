@@ -33,6 +33,10 @@ type fabricMeasures struct {
 	// others is what all hosts that do not run the job send more than before, in
 	// bytes per second.
 	others float64
+	// strangers are the hosts that do not run the job, in identity order of their NICs; unread
+	// is the part of their NICs of which it is not known what they send, now or before.
+	strangers []telemetry.Entity
+	unread    float64
 	// foreign is what one other job sends more than before, all its NICs together,
 	// in bytes per second: of the job with the largest rise.
 	foreign, foreignErr float64
@@ -67,7 +71,8 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	for _, o := range e.Others {
 		f.neighbourLoads = append(f.neighbourLoads, f.neighbour(o))
 	}
-	f.others = f.strangersRise()
+	f.strangers = strangers(f.m, e.Nodes)
+	f.others, f.unread = f.strangersRise(), f.unreadPart()
 	f.planes, f.switches = f.shifts(f.m.Planes), f.shifts(f.m.Switches)
 	f.losses, f.marked = f.loss(), f.markings()
 	f.losses.around = f.mostAround()
@@ -131,8 +136,8 @@ func (f *fabricMeasures) ends() []Candidate {
 }
 
 // loaded lists the ports of switches on the job's paths at which nothing would show that
-// traffic waits, and which surely carry more of it than they did: the first of what carry
-// most more.
+// traffic waits, and which surely carry more of it than they did: those that carry most
+// more, at most maxLoaded.
 func (f *fabricMeasures) loaded() []int {
 	var at []int
 	more := make([]float64, len(f.m.Ends))
@@ -197,7 +202,7 @@ func (f *fabricMeasures) end(i int) Values {
 	}
 	if rise, seen := f.othersRise(f.m.Ends[i].Speed); seen {
 		v[NeighbourUp] = rise
-		f.sentAnew(v, i, rise)
+		f.sentByOthers(v, i, rise)
 	}
 	if more := float64(v[Grown] * f.m.Ends[i].Speed); more > 0 {
 		v[ForeignPart] = min(f.foreign/max(more, f.others), ratioCap)
@@ -237,11 +242,11 @@ func (f *fabricMeasures) lopsided(i int) float64 {
 	return (n.Util - n.RUtil) - (b.Util - b.RUtil)
 }
 
-// sentAnew measures whether hosts outside the job, which send rise links more than before,
+// sentByOthers measures whether hosts outside the job, which send rise links more than before,
 // send what end i sends more than it receives. If they do not, its own hosts do: they send
 // packets again, with each that is counted the rest of its window, or send to one host what
 // they sent to others. Which it is, is known only where they send packets again.
-func (f *fabricMeasures) sentAnew(v Values, i int, rise float64) {
+func (f *fabricMeasures) sentByOthers(v Values, i int, rise float64) {
 	more, err := v[Lopsided], float64(math.Sqrt2*f.loadErr(i))
 	if more <= err {
 		return
@@ -250,8 +255,8 @@ func (f *fabricMeasures) sentAnew(v Values, i int, rise float64) {
 	if part < 1 && f.losses.most < leastAgain {
 		return
 	}
-	v[SentAnew] = part
-	v[SentAnew.Err()] = stats.Quadrature(float64(v[SentAnew]*err/more), f.unreadOthers())
+	v[SentByOthers] = part
+	v[SentByOthers.Err()] = stats.Quadrature(float64(v[SentByOthers]*err/more), f.unread)
 }
 
 // stops measures pause sent and received; credits are reported separately.

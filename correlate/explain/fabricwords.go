@@ -67,7 +67,7 @@ const (
 	OwnShift       Measure = "own_shift"
 	PathDown       Measure = "path_down"
 	ForeignPart    Measure = "foreign_part"
-	SentAnew       Measure = "sent_anew"
+	SentByOthers   Measure = "sent_by_others"
 )
 
 func lossMeasures() []MeasureDoc {
@@ -129,7 +129,7 @@ func groupMeasures() []MeasureDoc {
 		{OwnShift, "1", "the largest share_shift of a plane of the degraded job; of an end of a link, of a switch too"},
 		{PathDown, "1", "the part of the time that a link between switches on the job's paths was down, the worst of them: what it carried goes over the others"},
 		{ForeignPart, "1", "what one other job sends more than before, of the job that does so most, over what this end carries more or, where that is more, over what all hosts outside the job send more"},
-		{SentAnew, "1", "what all hosts outside the job send more than before, over lopsided, what this end sends more than before beyond what it receives; below 1 it is known only where the job sends packets again: about 0 where that is why this end sends more"},
+		{SentByOthers, "1", "what all hosts outside the job send more than before, over lopsided, what this end sends more than before beyond what it receives; below 1 it is known only where the job sends packets again: about 0 where that is why this end sends more"},
 		{ShiftAlike, "1", "part of those places at which its share changed the same way by half as much or more: low where one nic or link alone is meant"},
 	}
 }

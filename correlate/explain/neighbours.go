@@ -185,12 +185,13 @@ func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
 	return f.others / speed, true
 }
 
-// strangers are the hosts that do not run the job, in identity order of their NICs.
-func (f *fabricMeasures) strangers() []telemetry.Entity {
+// strangers are the hosts on a map that do not run a job on these, in identity order of
+// their NICs.
+func strangers(m *fabric.Map, own []telemetry.Entity) []telemetry.Entity {
 	var nodes []telemetry.Entity
-	for i := range f.m.Ends {
-		end := &f.m.Ends[i]
-		if !end.IsNIC() || coupled(f.e.Nodes, end.Owner) {
+	for i := range m.Ends {
+		end := &m.Ends[i]
+		if !end.IsNIC() || coupled(own, end.Owner) {
 			continue
 		}
 		if len(nodes) == 0 || nodes[len(nodes)-1] != end.Owner {
@@ -200,11 +201,11 @@ func (f *fabricMeasures) strangers() []telemetry.Entity {
 	return nodes
 }
 
-// unreadOthers is the part of the NICs outside the job of which it is not known what they
-// send, now or before: whoever sends more may be among them.
-func (f *fabricMeasures) unreadOthers() float64 {
+// unreadPart is the part of the NICs outside the job of which it is not known what they
+// send: what sends more may be among them.
+func (f *fabricMeasures) unreadPart() float64 {
 	var unread, all float64
-	for _, node := range f.strangers() {
+	for _, node := range f.strangers {
 		for _, i := range f.m.Links(node) {
 			all++
 			if f.e.Fabric.Now.Of[i].Seen == 0 || f.e.Fabric.Before.Of[i].Seen == 0 {
@@ -226,7 +227,7 @@ func (f *fabricMeasures) strangersRise() float64 {
 			jobs[n] = true
 		}
 	}
-	idle := slices.DeleteFunc(f.strangers(), func(n telemetry.Entity) bool { return jobs[n] })
+	idle := slices.DeleteFunc(slices.Clone(f.strangers), func(n telemetry.Entity) bool { return jobs[n] })
 	return sum + fabric.Sent(f.e.Fabric.Now, f.e.Fabric.Before, idle, 1)
 }
 
