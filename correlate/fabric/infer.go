@@ -11,43 +11,58 @@ const (
 	maxFull = 4
 )
 
-// infer finds the ports of each switch that had a queue. InfiniBand shows no
-// queues, and a port that sends all the time waits for no credit. But a switch
-// withholds credits because what it has received cannot go out: where none of its
-// ports is itself without credits, the queue is at the one that is fullest
-// meanwhile.
+// infer finds the ports of each switch that had a queue where no instrument shows one:
+// InfiniBand shows no queues, and a port that sends all the time waits for no credit; some
+// Ethernet switches count pause alone. But a switch holds back what its neighbours send
+// because what it has received cannot go out: where none of its ports is held back
+// itself, the queue is at the one that is fullest meanwhile. One whose queue nothing shows
+// leads to a neighbour that is not held back: nothing goes back to where it came from.
 func (r *Readings) infer(h History, sc *scratch) {
 	for _, sw := range r.Map.Switches {
-		queued, total := r.withheld(sw.Ends)
-		if queued == nil || total < float64(unseen*float64(len(queued))) {
+		held := r.holds(sw.Ends)
+		if held.total < float64(unseen*float64(len(held.most))) || held.most == nil {
 			continue
 		}
-		ways := r.fullest(h, sc, sw.Ends, queued)
+		ways := r.fullest(h, sc, sw.Ends, &held)
 		for _, w := range ways {
 			if len(ways) <= maxFull {
-				r.addQueue(w, queued)
+				r.addQueue(w)
 			} else {
-				r.Of[w.end].PossiblyQueued = total / float64(len(queued))
+				r.Of[w.end].PossiblyQueued = held.total / float64(len(held.most))
 			}
 		}
 	}
 }
 
-// way is an egress port of a switch, and which part of its link's capacity it sent,
-// grid by grid.
-type way struct {
-	end  int
-	sent []float32
+// holding is by grid how long a switch held back what its neighbours send, beyond the
+// time that one of its own egress ports was held back: the neighbour held back longest,
+// and each of them.
+type holding struct {
+	most  []float32 // nil where it never held back anything
+	total float64
+	by    map[int][]float32 // by number of the neighbour's owner
 }
 
-// fullest lists the egress ports that sent most while credits were withheld.
-func (r *Readings) fullest(h History, sc *scratch, ends []int, queued []float32) (out []way) {
+// way is an egress port of a switch, for how long it may have been in the way, and which
+// part of its link's capacity it sent, grid by grid.
+type way struct {
+	end          int
+	queued, sent []float32
+}
+
+// fullest lists the egress ports that sent most while others than those to which they
+// lead were held back.
+func (r *Readings) fullest(h History, sc *scratch, ends []int, held *holding) (out []way) {
 	ways := make([]way, len(ends))
 	full, most := make([]float64, len(ends)), 0.0
 	for k, z := range ends {
-		ways[k] = way{z, sc.filled(h, &r.Map.Ends[z])}
+		end := &r.Map.Ends[z]
+		ways[k] = way{z, held.most, sc.filled(h, end)}
+		if !end.showsQueue() {
+			ways[k].queued = held.beyond(r.Map.leadsTo(z))
+		}
 		for t, sent := range ways[k].sent {
-			full[k] += float64(queued[t] * sent)
+			full[k] += float64(ways[k].queued[t] * sent)
 		}
 		most = max(most, full[k])
 	}
@@ -59,11 +74,33 @@ func (r *Readings) fullest(h History, sc *scratch, ends []int, queued []float32)
 	return out
 }
 
+// leadsTo is the number of the owner that is across end i, -1 where it is not known.
+func (m *Map) leadsTo(i int) int {
+	if p := m.Ends[i].Peer; p >= 0 {
+		return m.Ends[p].owner
+	}
+	return -1
+}
+
+// beyond is by grid how much longer the neighbour held back longest was than the one of
+// the number given.
+func (h *holding) beyond(neighbour int) []float32 {
+	own := h.by[neighbour]
+	if own == nil {
+		return h.most
+	}
+	out := make([]float32, len(h.most))
+	for t, v := range h.most {
+		out[t] = max(0, v-own[t])
+	}
+	return out
+}
+
 // filled returns by grid which part of its link's capacity an end sent, taking into
-// account a link that runs below its nominal rate; nil where it does not report
-// credits.
+// account a link that runs below its nominal rate; nil where an Ethernet port has an
+// instrument of its queue.
 func (sc *scratch) filled(h History, e *End) []float32 {
-	if !e.credits() || e.slots[txBytes] < 0 {
+	if e.showsQueue() && !e.credits() || e.slots[txBytes] < 0 {
 		return nil
 	}
 	out := make([]float32, sc.n)
@@ -87,45 +124,52 @@ func (sc *scratch) filled(h History, e *End) []float32 {
 	return out
 }
 
-// withheld returns by grid how long a switch gave its neighbours no credits, beyond
-// the time that one of its own egress ports was without; nil where it always gave.
-func (r *Readings) withheld(ends []int) (queued []float32, total float64) {
+// holds measures what a switch held back.
+func (r *Readings) holds(ends []int) (h holding) {
 	for _, i := range ends {
-		for t, v := range r.trails[i].paused {
-			if queued == nil {
-				queued = make([]float32, len(r.trails[i].paused))
-			}
-			queued[t] = max(queued[t], v)
+		paused := r.trails[i].paused
+		if paused == nil {
+			continue
+		}
+		if h.most == nil {
+			h.most, h.by = make([]float32, len(paused)), map[int][]float32{}
+		}
+		to := r.Map.leadsTo(i)
+		if h.by[to] == nil {
+			h.by[to] = make([]float32, len(paused))
+		}
+		for t, v := range paused {
+			h.most[t], h.by[to][t] = max(h.most[t], v), max(h.by[to][t], v)
 		}
 	}
 	for _, i := range ends {
-		for t, v := range r.trails[i].starved {
-			if queued != nil && 2*v >= queued[t] {
-				queued[t] = 0
+		for t, v := range r.pauseReceived(i) {
+			if h.most != nil && 2*v >= h.most[t] {
+				h.most[t] = 0
 			}
 		}
 	}
-	for _, v := range queued {
-		total += float64(v)
+	for _, v := range h.most {
+		h.total += float64(v)
 	}
-	return queued, total
+	return h
 }
 
-// addQueue notes that there was a queue at an end while credits were withheld.
-func (r *Readings) addQueue(w way, queued []float32) {
+// addQueue notes that there was a queue at an end while others were held back.
+func (r *Readings) addQueue(w way) {
 	n, tr := &r.Of[w.end], &r.trails[w.end]
 	if tr.wait == nil {
-		tr.wait = make([]float32, len(queued))
+		tr.wait = make([]float32, len(w.queued))
 	}
 	var waited float64
 	var rates []float64
-	for t, v := range queued {
+	for t, v := range w.queued {
 		tr.wait[t] = max(tr.wait[t], v)
 		waited += float64(v)
 		if v > busy {
 			rates = append(rates, float64(w.sent[t]))
 		}
 	}
-	n.Wait = max(n.Wait, waited/float64(len(queued)))
+	n.Wait = max(n.Wait, waited/float64(len(w.queued)))
 	n.Ceiling = max(n.Ceiling, high(rates))
 }

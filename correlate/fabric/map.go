@@ -221,6 +221,12 @@ func (e *End) Shows() bool {
 	return e.credits()
 }
 
+// showsQueue reports whether an end has an instrument of its own queue: its length, or
+// marks. That it is held back, or holds back others, is none.
+func (e *End) showsQueue() bool {
+	return e.first(queueBytes, queuePeak, markedPackets) >= 0
+}
+
 // PausedBy returns the slot that shows for how long end i may not send; -1 where
 // none does.
 func (m *Map) PausedBy(i int) int {
