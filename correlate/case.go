@@ -284,7 +284,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 		now := m.ReadEach(fabric.Recording{History: e.window, Grid: e.cfg.Grid, Before: before}, fabric.Span{From: from, To: to}, e.cfg.ForEach)
 		c.counted.Fill(now)
 		ev.Fabric = &explain.FabricEvidence{Now: now, Before: before, OnPath: onPath, Blame: fabric.Walk(now, before, ev.Nodes),
-			Events: e.memory.ofLinks(from.Add(-linkBefore), to.Add(e.cfg.Grid))}
+			Events: e.memory.ofLinks(h.Onset.Earliest.Add(-linkBefore), to.Add(e.cfg.Grid))}
 	}
 	e.neighbourRises(c, ev, g)
 	for k := range c.others {

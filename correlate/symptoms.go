@@ -98,7 +98,7 @@ const (
 	eventsBefore = telemetry.Duration(60e9)
 	// keptEvents and keptFor bound what is remembered of events.
 	keptEvents = 4096
-	keptFor    = telemetry.Duration(15 * 60e9)
+	keptFor    = telemetry.Duration(24 * 3600e9)
 )
 
 // remember keeps an event that is due, for later degradations.
