@@ -72,6 +72,9 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 	if excess <= 0 || len(e.Hosts) == 0 {
 		return nil
 	}
+	if len(e.Hosts) == 1 {
+		return alone(e, fabricDose, named)
+	}
 	computes, lates, lags, wanders := ordered(e.Hosts, longer), ordered(e.Hosts, late), ordered(e.Hosts, behind), ordered(e.Hosts, wandering)
 	var out []Candidate
 	for i := range e.Hosts {
@@ -98,6 +101,19 @@ func hosts(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidat
 		}
 	}
 	return out
+}
+
+// alone is the only host of a job, where telemetry points to it: no other shows whether it
+// is late or its job works longer.
+func alone(e *Evidence, fabricDose float64, named []telemetry.Entity) []Candidate {
+	if !coupled(named, e.Hosts[0].Node) {
+		return nil
+	}
+	v := Values{}
+	if e.Fabric != nil {
+		v[FabricExplained] = fabricDose
+	}
+	return []Candidate{{Entity: e.Hosts[0].Node, Values: v}}
 }
 
 // longer is by how many seconds a host's ranks compute longer than before.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // grid is a job of stages × replicas ranks; shift returns by how much a rank
@@ -78,5 +79,29 @@ func TestWhoseComputeTimesWander(t *testing.T) {
 	found := hosts(e, 0, nil)
 	if len(found) != 1 || found[0].Values[WanderExcess] != 0.5 {
 		t.Errorf("%+v", found)
+	}
+}
+
+// TestTheOnlyHostIsLateAgainstNone: that its ranks compute longer may be the work of its job.
+func TestTheOnlyHostIsLateAgainstNone(t *testing.T) {
+	late := HostEvidence{Node: telemetry.Entity{Kind: telemetry.Node, Name: "n1"}, HasCompute: true, ComputeBefore: 1, ComputeNow: 2, HasLate: true, Late: 1}
+	e := &Evidence{Degradation: &jobs.Degradation{Before: 2, Expected: 2, Steps: 4, Sum: 12}, Hosts: []HostEvidence{late}}
+	if cs := hosts(e, 0, nil); len(cs) != 0 {
+		t.Errorf("the only host of a job is a candidate: %v", cs)
+	}
+	cs := hosts(e, 0, []telemetry.Entity{late.Node})
+	if len(cs) != 1 {
+		t.Fatalf("%d candidates where telemetry points to the host, want 1", len(cs))
+	}
+	for _, m := range []Measure{ComputeExcess, PeersLate, LateStart, WanderExcess} {
+		if x, seen := cs[0].Values[m]; seen {
+			t.Errorf("%s of the only host is %v, want it unseen", m, x)
+		}
+	}
+	well := late
+	well.Node.Name, well.ComputeNow, well.Late = "n0", 1, 0
+	e.Hosts = []HostEvidence{well, late}
+	if cs := hosts(e, 0, nil); len(cs) != 1 || cs[0].Entity != late.Node {
+		t.Errorf("of two hosts, %v are candidates, want the late one", cs)
 	}
 }
