@@ -30,7 +30,7 @@ func (f *fabricMeasures) groups() []Candidate {
 		}
 		v := Values{FabricExplained: f.topExplained, Explained: f.explainedBy(f.m.Planes[k].Ends), BlameShare: f.blameOf(f.m.Planes[k].Ends)}
 		f.planes[k].put(v)
-		v[OneWay] = f.oneWay
+		v[OneWay], v[PathDown] = f.oneWay, f.down
 		f.losses.path(v)
 		out = append(out, Candidate{Entity: f.m.Planes[k].Entity, Values: v})
 	}
@@ -87,7 +87,7 @@ func (f *fabricMeasures) whole(k int, v Values) (bad float64, on bool) {
 	stopped, down := f.silence(g)
 	v[StoppedReporting], v[PeersDown] = stopped, down
 	f.switches[k].put(v)
-	v[OneWay] = f.oneWay
+	v[OneWay], v[PathDown] = f.oneWay, f.down
 	f.losses.path(v)
 	return max(v[Circling], v[BlameShare]-leastBlame, stopped, down, min(v[SwitchDrops], 1), v[MarksMissing]-0.2, v[MarksRise]/20-0.1), true
 }

@@ -42,7 +42,7 @@ type fabricMeasures struct {
 	foreign, foreignErr float64
 	oneWay, oneWayErr   float64 // the most that one of the job's nics gets beyond what it sends, or the other way, over its speed
 	planes, switches    []shift // of the map's planes and switches
-	down                float64 // the part of the time that a link between switches on the job's paths was down, the worst of them
+	down                float64 // the part of the time that a link on the job's paths was down, the worst of them
 	losses              loss
 	marked              []markings // of the map's switches
 }
@@ -102,7 +102,7 @@ func (f *fabricMeasures) surroundings() {
 				f.oneWay, f.oneWayErr = x, float64(math.Sqrt2*f.loadErr(i))
 			}
 		}
-		if state, ok := f.state(i); ok && f.m.Between(i) {
+		if state, ok := f.state(i); ok {
 			f.down = max(f.down, 1-state.up)
 		}
 	}

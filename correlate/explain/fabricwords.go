@@ -127,7 +127,7 @@ func groupMeasures() []MeasureDoc {
 		{SiblingsShift, "1", "how far the furthest of its siblings is from their median, over how far it is itself: about 1 where none is an outlier"},
 		{OneWay, "1", "the largest lopsided of the ports that face the job's nics, either way: high where more is sent to one of them than it sends, or by it"},
 		{OwnShift, "1", "the largest share_shift of a plane of the degraded job; of an end of a link, of a switch too"},
-		{PathDown, "1", "the part of the time that a link between switches on the job's paths was down, the worst of them: what it carried goes over the others"},
+		{PathDown, "1", "the part of the time that a link on the job's paths was down, the worst of them: what it carried goes over the others"},
 		{ForeignPart, "1", "what one other job sends more than before, of the job that does so most, over what this end carries more or, where that is more, over what all hosts outside the job send more"},
 		{SentByOthers, "1", "what all hosts outside the job send more than before, over lopsided, what this end sends more than before beyond what it receives; below 1 it is known only where the job sends packets again: about 0 where that is why this end sends more"},
 		{ShiftAlike, "1", "part of those places at which its share changed the same way by half as much or more: low where one nic or link alone is meant"},

@@ -258,11 +258,14 @@ func (f *fabricMeasures) roseTooLate(n *neighbour) float64 {
 // waiting, and how loaded and how fast those are that wait, or that may be.
 func (f *fabricMeasures) shared() Values {
 	var worst, between, weight, load, ceiling, grown, grownErr, loadErr float64
-	fine := true
+	fine, shows := true, false
 	for i, on := range f.e.Fabric.OnPath {
 		n := &f.e.Fabric.Now.Of[i]
+		if !on || f.m.Ends[i].IsNIC() {
+			continue
+		}
 		waits := max(f.own[i], n.PossiblyQueued)
-		if !on || f.m.Ends[i].IsNIC() || max(waits, n.Wait-n.PauseReceived) <= 0 {
+		if shows = shows || f.m.Ends[i].Shows(); f.m.Ends[i].Shows() && max(waits, n.Wait-n.PauseReceived) <= 0 {
 			continue
 		}
 		if more := n.Util - f.e.Fabric.Before.Of[i].Util; more > grown {
@@ -285,7 +288,8 @@ func (f *fabricMeasures) shared() Values {
 			ceiling += waits
 		}
 	}
-	v := Values{SharedExplained: worst / f.lost, SharedGrown: grown, SharedGrown.Err(): grownErr}
+	v := Values{SharedGrown: grown, SharedGrown.Err(): grownErr}
+	put(v, SharedExplained, worst/f.lost, shows || worst > 0)
 	if weight > 0 {
 		v[UplinkPart] = between / worst
 		v[SharedLoad], v[SharedLoad.Err()] = load/weight, loadErr/weight
