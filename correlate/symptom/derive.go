@@ -14,6 +14,9 @@ const (
 	// what the job's other GPUs did, to be clear: idle and busy phases alone move
 	// the mean of a minute by less.
 	leastFall = 0.03
+	// waitedFor is the part of the deepest fall from which a GPU is one that the job waits
+	// for: all others are done before.
+	waitedFor = 0.5
 	// leastIdle is by how much of the time a GPU's engine must be active less to be
 	// idle, and leastIdlePart the same as a part of the time that the job loses.
 	leastIdle     = 0.015
@@ -172,13 +175,23 @@ func (f *Contrast) slowedGPUs() {
 	}
 	p := f.pooled(falls, leastFall)
 	d.clocks = p.shows(f.survey, f.lost())
+	falls = slices.DeleteFunc(falls, func(fall change) bool { return !f.leaves(fall.of) && !(f.leftHot && f.cool(fall.of)) })
+	evident := func(fall change) bool {
+		return p.evident(f.survey, fall) || fall.by >= p.least && f.reported(fall.of)
+	}
+	deepest := 0.0
+	for _, fall := range falls {
+		if evident(fall) {
+			deepest = max(deepest, fall.by)
+		}
+	}
 	for _, fall := range falls {
 		i := fall.of
-		if !f.leaves(i) && !(f.leftHot && f.cool(i)) {
-			continue
-		}
-		if !p.evident(f.survey, fall) && !(fall.by >= p.least && f.reported(i)) {
+		switch {
+		case !evident(fall):
 			d.mayHit.add(f.survey, p, fall, f.lost())
+			continue
+		case fall.by < float64(waitedFor*deepest):
 			continue
 		}
 		d.affected = append(d.affected, i)
