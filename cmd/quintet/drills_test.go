@@ -414,7 +414,7 @@ Written by ` + "`TestEveryFault`" + ` (` + "`make drills`" + `). Each fault is s
 
 - *device shows it*: until the first sample in which a gauge or a state that the signature reads at the root has left the range it had before the strike; – where none did, or what shows it is a counter or another entity's. It is when the sample was measured: the device had the trouble for up to an interval of its readings before. The history keeps one sample in ten seconds, so that it may be up to 10 s too late, and later than the next column;
 - *not healthy*: until the state of the site, which the headline of the page shows, is another than before the strike;
-- *reported*: until the first incident or risk; *named*: until one whose root is the fault that was struck, where it was struck (or what [counts as right](scoring.md) besides); – where that did not happen in the four minutes;
+- *reported*: until the first incident or risk; *named*: until one whose root is the fault that was struck, where it was struck (or what also [counts as right](scoring.md)); – where that did not happen in the four minutes;
 - *claims*: numbers that the incident states, and those of them whose series has samples to plot; *alerts*: alerts of severity warning or critical, and those of them that the incident includes; *revisions* of the incident, and *messages* that a receiver got by webhook, alerts among them;
 - *behind*: by how many seconds, at most, the log was behind the clock, which all times contain: 2 to 4 s on a machine that does nothing else. Beyond 30 s a drill is not counted.
 

@@ -86,7 +86,7 @@ func (b *Build) search(ctx context.Context) error {
 		}
 	}
 	if above >= stalledLoss {
-		return b.none("it costs %.1f %%, or the job stands still", 100*below)
+		return b.none("it costs %.1f %%, or the job stalls", 100*below)
 	}
 	return b.none("it costs %.1f %% or %.1f %%, and nothing between", 100*below, 100*above)
 }

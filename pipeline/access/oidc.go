@@ -37,7 +37,7 @@ type OIDC struct {
 	SecretFile string `yaml:"client_secret_file" was:"secret_file"`
 	// Redirect is the URL of this server's path /-/callback, as users reach it.
 	Redirect string `yaml:"redirect_url" was:"redirect"`
-	// Scopes are requested beside openid; the default is profile and email.
+	// Scopes are requested in addition to openid; the default is profile and email.
 	Scopes []string `yaml:"scopes"`
 	// NameClaim names the user; the default is preferred_username, else sub.
 	NameClaim string `yaml:"username_claim" was:"name_claim"`

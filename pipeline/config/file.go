@@ -37,7 +37,7 @@ type File struct {
 	Jobs map[string]*yaml.Node `yaml:"jobs"`
 	// Topology is what no collector can read.
 	Topology Topology `yaml:"topology"`
-	// Signatures are folders of faults of your own, beside those of the program.
+	// Signatures are folders of faults of your own, in addition to those of the program.
 	Signatures []string `yaml:"signatures" example:"[/etc/quintet/signatures]"`
 	// Store is the history of the site's series.
 	Store Store `yaml:"store"`

@@ -22,7 +22,7 @@ type Store struct {
 	RetentionBytes settings.Bytes `yaml:"retention_bytes" was:"retain_bytes"`
 	// Metrics limits what is kept.
 	Metrics StoreMetrics `yaml:"metrics"`
-	// RuleFiles are files of Prometheus rules, evaluated beside those of the program.
+	// RuleFiles are files of Prometheus rules, evaluated in addition to those of the program.
 	RuleFiles []string `yaml:"rule_files" was:"rules" example:"[/etc/quintet/rules.yml]"`
 	// Unraised evaluates the rules, but raises no alerts.
 	Unraised bool `yaml:"alerts" invert:"true"`
