@@ -47,10 +47,6 @@ var dialect = []dialectWord{
 	{`mended`, "corrected"},
 	{`believed`, "ignored, trusted"},
 	{`wants`, "requires"},
-}
-
-// stringsDialect are words that strings are free of, and documents not yet.
-var stringsDialect = []dialectWord{
 	{`says?|said|saying|unsaid|speaks?`, "reports, states; is"},
 	{`besides?`, "concurrent; in addition to; in FILE"},
 	{`nobody|somebody|whoever`, "name the process, person or receiver"},
@@ -73,7 +69,6 @@ var formerNames = regexp.MustCompile(`\bwas:"[^"]*"`)
 
 // foreignWords finds words of the dialect in the strings of a package.
 func foreignWords(p *pkg) (out []violation) {
-	dialect := slices.Concat(dialect, stringsDialect)
 	words := dialectWords(dialect)
 	for f := range p.code() {
 		if f.generated {
