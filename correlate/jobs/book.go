@@ -83,9 +83,6 @@ func (j *Job) start(at telemetry.Time) {
 		h.State = Restarted
 		return
 	}
-	if at.Sub(j.good.Started) < minSpan || j.good.Started == 0 || j.ended {
-		j.begun = at // its first steps may have been received before
-	}
 	if j.good.Started == 0 || j.ended {
 		j.good.start(at)
 	}
@@ -146,7 +143,7 @@ func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 	if j.Degradation != nil {
 		b.End(job, at)
 	}
-	*j = Job{Entity: j.Entity, Degradation: j.Degradation, LastEnd: j.LastEnd, Steps: j.Steps, begun: j.begun, good: j.good, mfu: j.mfu, ended: j.ended,
+	*j = Job{Entity: j.Entity, Degradation: j.Degradation, LastEnd: j.LastEnd, Steps: j.Steps, good: j.good, mfu: j.mfu, ended: j.ended,
 		phase: j.phase, phaseFrom: j.phaseFrom, phaseTo: j.phaseTo, savedAt: j.savedAt}
 }
 

@@ -22,10 +22,6 @@ func (j *Job) close(g telemetry.Time, s Senses) Change {
 		return None
 	case j.writes(at) && !j.hungTooLong(g, hung):
 		return None
-	case j.warming(at):
-		if _, over := j.overdue(j.past.usual(), g, hung); !over {
-			return None
-		}
 	}
 	return j.closeHealthy(g, hung, s)
 }
@@ -97,16 +93,6 @@ func (j *Job) stallSteps() float64 {
 	return stallAfter
 }
 
-// overdue returns the age of the step in progress, and whether that is beyond all that a
-// step may take.
-func (j *Job) overdue(u usual, g telemetry.Time, hung float64) (age float64, over bool) {
-	age = max(j.age(g), hung)
-	if u.n < fewSteps {
-		age = hung // it may be the first of its long steps
-	}
-	return age, age >= float64(j.stallSteps()*u.median) && age > j.longest(u)+u.median || j.hungTooLong(g, hung)
-}
-
 // closeHealthy weighs the step in progress by its age, or by for how long the job
 // has hung: it is a lower bound of its length (a censored observation).
 func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
@@ -130,7 +116,12 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		j.takeSpikes(h, u)
 		return j.begin(h)
 	}
-	age, overdue := j.overdue(u, g, hung)
+	age := max(j.age(g), hung)
+	if u.n < fewSteps {
+		age = hung // it may be the first of its long steps
+	}
+	longest := j.longest(u)
+	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
 	noStep, shifted := j.noStepFor(g), j.shifted(u)
 	pauses := (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !shifted && s.Idle != nil && s.Idle(j, g)
 	if pauses && !overdue {

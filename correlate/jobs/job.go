@@ -69,7 +69,6 @@ type Job struct {
 	LastEnd telemetry.Time
 	Steps   uint64         // steps seen
 	first   telemetry.Time // when the first of them had ended
-	begun   telemetry.Time // when it began, where it was seen to
 	// worked is when the job, whose step was overdue, was last seen to work.
 	worked telemetry.Time
 	// Last is the length of the step that ended at LastEnd, in seconds.
@@ -268,7 +267,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 		return // it is no evidence either way
 	}
 	j.odds = j.odds.with(u, x, false)
-	if j.odds.most() < negligible || j.warming(at) || j.young(at) && !slow(u, x) {
+	if j.odds.most() < negligible || j.young(at) && !slow(u, x) {
 		j.past.wide.sample(x)
 		j.release(u)
 		j.file(u, pending{at: at, length: x, n: n, step: j.Steps}, isLong(u, x))
@@ -333,10 +332,6 @@ func (j *Job) block(u usual, x float64) {
 // judged.
 func (j *Job) young(at telemetry.Time) bool { return at.Sub(j.first) < minSpan }
 
-// warming reports whether at an instant a job has been seen to begin so lately that its
-// steps are no state yet; that it hangs is.
-func (j *Job) warming(at telemetry.Time) bool { return j.begun != 0 && at.Sub(j.begun) < warmUp }
-
 // slow reports whether a step of x seconds is not usual.
 func slow(u usual, x float64) bool { return (x-u.median)/u.spread > drift }
 
@@ -346,7 +341,6 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Entity(&j.Entity)
 	c.Time(&j.LastEnd)
 	c.Time(&j.first)
-	c.Time(&j.begun)
 	c.Time(&j.worked)
 	c.Time(&j.well)
 	c.U64(&j.Steps)

@@ -17,10 +17,7 @@ const (
 	minPast, fewSteps = 5, 8
 	// minSpan is for how long it must have been seen: what a job's steps share with
 	// its neighbours comes and goes in seconds, however short they are.
-	minSpan = telemetry.Duration(45e9)
-	// warmUp is for how long after it was seen to start a job's steps are not judged:
-	// fans, coolant and caches follow its load, and until they have, they are no state.
-	warmUp       = telemetry.Duration(120e9)
+	minSpan      = telemetry.Duration(45e9)
 	unsureSpread = 3.0
 )
 

@@ -14,9 +14,6 @@ const (
 	// what the job's other GPUs did, to be clear: idle and busy phases alone move
 	// the mean of a minute by less.
 	leastFall = 0.03
-	// waitedFor is the part of the deepest fall from which a GPU is one that the job waits
-	// for: all others are done before.
-	waitedFor = 0.5
 	// leastIdle is by how much of the time a GPU's engine must be active less to be
 	// idle, and leastIdlePart the same as a part of the time that the job loses.
 	leastIdle     = 0.015
@@ -175,23 +172,13 @@ func (f *Contrast) slowedGPUs() {
 	}
 	p := f.pooled(falls, leastFall)
 	d.clocks = p.shows(f.survey, f.lost())
-	falls = slices.DeleteFunc(falls, func(fall change) bool { return !f.leaves(fall.of) && !(f.leftHot && f.cool(fall.of)) })
-	evident := func(fall change) bool {
-		return p.evident(f.survey, fall) || fall.by >= p.least && f.reported(fall.of)
-	}
-	deepest := 0.0
-	for _, fall := range falls {
-		if evident(fall) {
-			deepest = max(deepest, fall.by)
-		}
-	}
 	for _, fall := range falls {
 		i := fall.of
-		switch {
-		case !evident(fall):
-			d.mayHit.add(f.survey, p, fall, f.lost())
+		if !f.leaves(i) && !(f.leftHot && f.cool(i)) {
 			continue
-		case fall.by < float64(waitedFor*deepest):
+		}
+		if !p.evident(f.survey, fall) && !(fall.by >= p.least && f.reported(i)) {
+			d.mayHit.add(f.survey, p, fall, f.lost())
 			continue
 		}
 		d.affected = append(d.affected, i)

@@ -43,7 +43,7 @@ func TestALoopAccountsForWhatItsUnitDoesNot(t *testing.T) {
 }
 
 // TestWhoIsAfflicted: a small change of all clocks is the job's own; a large one of
-// most of them has a common cause. The job waits for those that are slowest.
+// most of them has a common cause.
 func TestWhoIsAfflicted(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -56,8 +56,6 @@ func TestWhoIsAfflicted(t *testing.T) {
 		{"all fall a little, one a little more", 0.98, 0.965, 0},
 		{"all rise, one stays", 1.1, 1, 0},
 		{"all fall", 0.8, 0.8, 1. / 12},
-		{"all fall, one by four times as much", 0.94, 0.75, 1},
-		{"all fall, one by half as much again", 0.9, 0.85, 1. / 12},
 	} {
 		s := newHall(t)
 		s.clocks(c.all, s.gpus()...)
