@@ -1,5 +1,7 @@
 package fabric
 
+import "slices"
+
 const (
 	// unseen is the least part of the time for which a switch gave no credits
 	// without a reason that its ports report.
@@ -20,10 +22,10 @@ const (
 func (r *Readings) infer(h History, sc *scratch) {
 	for _, sw := range r.Map.Switches {
 		held := r.holds(sw.Ends)
-		if held.total < float64(unseen*float64(len(held.most))) || held.most == nil {
+		if held.most == nil || held.total < float64(unseen*float64(len(held.most))) {
 			continue
 		}
-		ways := r.fullest(h, sc, sw.Ends, &held)
+		ways := r.fullest(h, sc, sw.Ends, held.most)
 		for _, w := range ways {
 			if len(ways) <= maxFull {
 				r.addQueue(w)
@@ -34,13 +36,11 @@ func (r *Readings) infer(h History, sc *scratch) {
 	}
 }
 
-// holding is by grid how long a switch held back what its neighbours send, beyond the
-// time that one of its own egress ports was held back: the neighbour held back longest,
-// and each of them.
+// holding is by grid how long a switch held back the neighbour that it held back longest,
+// beyond the time that one of its own egress ports was held back.
 type holding struct {
 	most  []float32 // nil where it never held back anything
 	total float64
-	by    map[int][]float32 // by number of the neighbour's owner
 }
 
 // way is an egress port of a switch, for how long it may have been in the way, and which
@@ -52,14 +52,14 @@ type way struct {
 
 // fullest lists the egress ports that sent most while others than those to which they
 // lead were held back.
-func (r *Readings) fullest(h History, sc *scratch, ends []int, held *holding) (out []way) {
+func (r *Readings) fullest(h History, sc *scratch, ends []int, held []float32) (out []way) {
 	ways := make([]way, len(ends))
 	full, most := make([]float64, len(ends)), 0.0
 	for k, z := range ends {
 		end := &r.Map.Ends[z]
-		ways[k] = way{z, held.most, sc.filled(h, end)}
+		ways[k] = way{z, held, sc.filled(h, end)}
 		if !end.showsQueue() {
-			ways[k].queued = held.beyond(r.Map.leadsTo(z))
+			ways[k].queued = r.beyond(held, ends, r.Map.leadsTo(z))
 		}
 		for t, sent := range ways[k].sent {
 			full[k] += float64(ways[k].queued[t] * sent)
@@ -82,16 +82,17 @@ func (m *Map) leadsTo(i int) int {
 	return -1
 }
 
-// beyond is by grid how much longer the neighbour held back longest was than the one of
-// the number given.
-func (h *holding) beyond(neighbour int) []float32 {
-	own := h.by[neighbour]
-	if own == nil {
-		return h.most
-	}
-	out := make([]float32, len(h.most))
-	for t, v := range h.most {
-		out[t] = max(0, v-own[t])
+// beyond is by grid how much longer than the neighbour of the number given the one that a
+// switch of these ends held back longest was.
+func (r *Readings) beyond(held []float32, ends []int, neighbour int) []float32 {
+	out := slices.Clone(held)
+	for _, i := range ends {
+		if r.Map.leadsTo(i) != neighbour {
+			continue
+		}
+		for t, v := range r.trails[i].paused {
+			out[t] = max(0, min(out[t], held[t]-v))
+		}
 	}
 	return out
 }
@@ -127,19 +128,11 @@ func (sc *scratch) filled(h History, e *End) []float32 {
 // holds measures what a switch held back.
 func (r *Readings) holds(ends []int) (h holding) {
 	for _, i := range ends {
-		paused := r.trails[i].paused
-		if paused == nil {
-			continue
-		}
-		if h.most == nil {
-			h.most, h.by = make([]float32, len(paused)), map[int][]float32{}
-		}
-		to := r.Map.leadsTo(i)
-		if h.by[to] == nil {
-			h.by[to] = make([]float32, len(paused))
-		}
-		for t, v := range paused {
-			h.most[t], h.by[to][t] = max(h.most[t], v), max(h.by[to][t], v)
+		for t, v := range r.trails[i].paused {
+			if h.most == nil {
+				h.most = make([]float32, len(r.trails[i].paused))
+			}
+			h.most[t] = max(h.most[t], v)
 		}
 	}
 	for _, i := range ends {
