@@ -16,16 +16,15 @@ import (
 // help of commands and metrics, descriptions of tools.
 var plainFolders = []string{"cmd", "pipeline", "collectors", "replay", "telemetry", "deploy"}
 
-// dialectWord is a pattern of words, and what to write instead.
-type dialectWord struct{ words, instead string }
-
 // dialect maps words that people had to read twice to those of the field
 // (docs/glossary.md). Only prose is held to it: strings with a space, and documents.
-var dialect = []dialectWord{
+var dialect = []struct{ words, instead string }{
 	{`told|tells?|telling|untold`, "reported, reports; delivered; distinguishes"},
+	{`says?|said|saying|unsaid|speaks?`, "reports, states; is"},
 	{`heard|hears?|hearing`, "received, receiving; stale, no data"},
 	{`witness(es)?|attested`, "corroborating evidence"},
 	{`slight`, "below the single-sample threshold"},
+	{`besides?`, "concurrent; in addition to; in FILE"},
 	{`habits?`, "periodic pattern"},
 	{`excuses?`, "expected activity"},
 	{`rests|resting`, "back-off"},
@@ -42,23 +41,21 @@ var dialect = []dialectWord{
 	{`patience`, "timeout"},
 	{`dialling|dialled`, "connecting; concurrency"},
 	{`anew|begins? cold`, "again; no history before this time"},
+	{`nobody|somebody|whoever`, "name the process, person or receiver"},
 	{`let us`, "permission denied"},
+	{`elsewhere`, "redirect; another place"},
 	{`at hand`, "available, found"},
+	{`stands?`, "is; runs; precedes"},
 	{`mended`, "corrected"},
 	{`believed`, "ignored, trusted"},
 	{`wants`, "requires"},
-	{`says?|said|saying|unsaid|speaks?`, "reports, states; is"},
-	{`besides?`, "concurrent; in addition to; in FILE"},
-	{`nobody|somebody|whoever`, "name the process, person or receiver"},
-	{`elsewhere`, "redirect; another place"},
-	{`stands?`, "is; runs; precedes"},
 	{`ours`, "built-in, reserved"},
 }
 
-// dialectWords compiles the patterns of words.
-func dialectWords(of []dialectWord) []*regexp.Regexp {
+// dialectWords compiles dialect.
+func dialectWords() []*regexp.Regexp {
 	var out []*regexp.Regexp
-	for _, d := range of {
+	for _, d := range dialect {
 		out = append(out, regexp.MustCompile(`(?i)\b(`+d.words+`)\b`))
 	}
 	return out
@@ -69,7 +66,7 @@ var formerNames = regexp.MustCompile(`\bwas:"[^"]*"`)
 
 // foreignWords finds words of the dialect in the strings of a package.
 func foreignWords(p *pkg) (out []violation) {
-	words := dialectWords(dialect)
+	words := dialectWords()
 	for f := range p.code() {
 		if f.generated {
 			continue
@@ -116,7 +113,7 @@ func TestDocsArePlainEnglish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := dialectWords(dialect)
+	words := dialectWords()
 	for _, file := range append(files, "README.md", "CONTRIBUTING.md", "SECURITY.md") {
 		if slices.Contains([]string{"docs/glossary.md", "docs/inference-rules.md", "docs/signatures.md"}, file) {
 			continue
