@@ -260,13 +260,14 @@ func (f *fabricMeasures) shared() Values {
 	var worst, between, weight, load, ceiling, grown, grownErr, loadErr float64
 	fine, shows := true, false
 	for i, on := range f.e.Fabric.OnPath {
-		n := &f.e.Fabric.Now.Of[i]
 		if !on || f.m.Ends[i].IsNIC() {
 			continue
 		}
+		n, seen := &f.e.Fabric.Now.Of[i], f.m.Ends[i].Shows()
+		shows = shows || seen
 		waits := max(f.own[i], n.PossiblyQueued)
-		if shows = shows || f.m.Ends[i].Shows(); f.m.Ends[i].Shows() && max(waits, n.Wait-n.PauseReceived) <= 0 {
-			continue
+		if seen && max(waits, n.Wait-n.PauseReceived) <= 0 {
+			continue // it has room
 		}
 		if more := n.Util - f.e.Fabric.Before.Of[i].Util; more > grown {
 			grown, grownErr = more, f.loadErr(i)
