@@ -17,7 +17,7 @@ const joined = new WeakMap(); // ports, as the plant lists them -> their links: 
 
 const use = measures.find((m) => m.id === "use"), downs = measures.find((m) => m.id === "down");
 
-/** linksOf puts the ports of a fabric together as links: [{a, b, ports: [port entities], peer}], a and b switches, b "" where a host is plugged in, peer its adapter. */
+/** linksOf puts the ports of a fabric together as links: [{a, b, ports: [port entities], ends: [[switch, port] of each], peer}], a and b switches, b "" where a host is plugged in, peer its adapter. */
 export function linksOf(ports) {
   if (!joined.has(ports)) joined.set(ports, join(ports));
   return joined.get(ports);
@@ -27,12 +27,13 @@ function join(ports) {
   const pairs = new Map(), out = [];
   for (const p of ports) {
     if (!p.peer) continue;
-    const own = bare(p.id).split("/")[0];
-    if (p.peer.startsWith("nic:")) { out.push({ a: own, b: "", ports: [p.id], peer: p.peer }); continue; }
+    const own = bare(p.id).split("/")[0], end = [own, bare(p.id).slice(own.length + 1)];
+    if (p.peer.startsWith("nic:")) { out.push({ a: own, b: "", ports: [p.id], ends: [end], peer: p.peer }); continue; }
     if (!p.peer.startsWith("port:")) continue;
     const other = bare(p.peer).split("/")[0], [a, b] = own < other ? [own, other] : [other, own], key = `${a} ${b}`;
-    if (!pairs.has(key)) pairs.set(key, { a, b, ports: [], peer: "" });
+    if (!pairs.has(key)) pairs.set(key, { a, b, ports: [], ends: [], peer: "" });
     pairs.get(key).ports.push(p.id);
+    pairs.get(key).ends.push(end);
   }
   return [...pairs.values(), ...out];
 }
@@ -54,8 +55,8 @@ export class Links {
     const zeros = this.known.length > 0 && this.known.every((x) => Number.isFinite(x.load)) ? " > 0" : "";
     const questions = { loads: byEveryPort(use), down: `${byEveryPort(downs)} > 0`, ...(m !== use && { values: byEveryPort(m) + zeros }) };
     const [list, answer] = await Promise.all([plant.list("port", { now }), past.instant(together(questions), at, signal)]);
-    const by = (answers) => new Map(answers.map((r) => [`port:${r.labels.switch}/${r.labels.port}`, r.v])), links = linksOf(list.entities), { loads, down, values = loads } = apart(questions, answer);
-    Object.assign(this, { together: false, links, measure: m, known: known(links, { loads: by(loads), down: by(down), values: by(values), m }) });
+    const links = linksOf(list.entities), { loads, down, values } = apart(questions, answer), byLoad = byPort(loads);
+    Object.assign(this, { together: false, links, measure: m, known: known(links, { loads: byLoad, down: byPort(down), values: values ? byPort(values) : byLoad, m }) });
   }
 
   /** gap is how far apart tiers stand, and room what is left below the last one, px. */
@@ -141,15 +142,27 @@ export class Links {
   }
 }
 
+// byPort are values by switch and port: thousands of names put together from both
+// would cost an update more than all else that is done with them.
+function byPort(answers) {
+  const by = new Map();
+  for (const { labels, v } of answers) {
+    let ports = by.get(labels.switch);
+    if (!ports) by.set(labels.switch, (ports = new Map()));
+    ports.set(labels.port, v);
+  }
+  return by;
+}
+
 // known folds what is known of ports onto their links: [{link, load, v, down: how many of its cables}].
 function known(links, { loads, down, values, m }) {
   return links.map((link) => {
     let load = NaN, v = NaN, broken = 0;
-    for (const p of link.ports) {
-      const l = loads.get(p), x = possible(values.get(p), m);
+    for (const [name, port] of link.ends) {
+      const l = loads.get(name)?.get(port), x = possible(values.get(name)?.get(port), m);
       if (Number.isFinite(l) && !(load >= l)) load = l;
       if (Number.isFinite(x)) v = Number.isNaN(v) ? x : m.fold === "max" ? Math.max(v, x) : v + x;
-      if (down.has(p)) broken++;
+      if (down.get(name)?.has(port)) broken++;
     }
     return { link, load, v, down: broken };
   });
