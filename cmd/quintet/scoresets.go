@@ -59,9 +59,9 @@ func (c *scoreCommand) runSets(sh *cli.Shell) error {
 	if err != nil {
 		return err
 	}
-	whole, err := c.evaluate(sh, cases.Whole)
-	if err != nil {
-		return err
+	whole, failed := c.evaluate(sh, cases.Whole)
+	if len(whole.Sets) == 0 || failed != nil && len(c.Ablate) > 0 {
+		return failed
 	}
 	if len(c.Ablate) > 0 {
 		return c.ablate(sh, whole)
@@ -83,10 +83,10 @@ func (c *scoreCommand) runSets(sh *cli.Shell) error {
 	for _, v := range violations {
 		sh.Warn("%s", v)
 	}
-	if len(violations) > 0 {
+	if failed == nil && len(violations) > 0 {
 		return cli.Exit(cli.Wrong)
 	}
-	return nil
+	return failed
 }
 
 func (c *scoreCommand) printSets(sh *cli.Shell, r *evaluation.Result) error {
@@ -100,7 +100,8 @@ func (c *scoreCommand) printSets(sh *cli.Shell, r *evaluation.Result) error {
 }
 
 // evaluate scores every set, one after the other, so that the CPU time of each can
-// be measured.
+// be measured. A set with a recording that cannot be replayed is absent from the
+// result and part of the error: a score of the others would be another set's.
 func (c *scoreCommand) evaluate(sh *cli.Shell, a cases.Ablation) (evaluation.Result, error) {
 	config, err := engineConfig(1)
 	if err != nil {
@@ -111,14 +112,18 @@ func (c *scoreCommand) evaluate(sh *cli.Shell, a cases.Ablation) (evaluation.Res
 	if err != nil {
 		return r, err
 	}
+	var failed []error
 	for _, s := range sets {
 		row, err := c.row(sh, s, a)
+		if err != nil && sh.Ctx.Err() != nil {
+			return r, err
+		}
 		if err != nil {
-			return r, fmt.Errorf("set %s: %w", s.Name, err)
+			failed, row = append(failed, fmt.Errorf("set %s: %w", s.Name, err)), evaluation.AbsentRow(s, err.Error())
 		}
 		r.Sets = append(r.Sets, row)
 	}
-	return r, nil
+	return r, errors.Join(failed...)
 }
 
 // row scores one set.

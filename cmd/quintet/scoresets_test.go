@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/cmd/cli"
@@ -49,5 +52,32 @@ func TestScoreSetOfTraces(t *testing.T) {
 	rows := scored(t, "--set", "site-b=../../testdata/site-b")
 	if f := rows["site-b"].Figures; f.Cases != 8 || f.Faults != 6 || f.HealthyHours < 1 {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// A recording that cannot be replayed takes its own set with it, and no other.
+func TestScoreSetWithADamagedRecording(t *testing.T) {
+	damaged := filepath.Join(t.TempDir(), "case")
+	if err := os.CopyFS(damaged, os.DirFS("../../testdata/roce/ecmp-2")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(damaged, "topology.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, log bytes.Buffer
+	sh := &cli.Shell{Ctx: t.Context(), Out: &out, Err: &log}
+	if code := app().Run(sh, []string{"score", "--json", "--set", "bad=" + damaged, "--set", "good=../../testdata/roce/healthy-2"}); code != cli.Wrong {
+		t.Fatalf("exit %d: %s", code, log.String())
+	}
+	r, err := evaluation.ReadResult(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, good := r.Sets[0], r.Sets[1]
+	if !strings.Contains(bad.Absent, damaged) || !strings.Contains(log.String(), damaged) {
+		t.Errorf("absent because %q, reported %q: want the name of the recording", bad.Absent, log.String())
+	}
+	if good.Absent != "" || good.Figures.Cases == 0 {
+		t.Errorf("the other set: %+v", good)
 	}
 }
