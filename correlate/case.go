@@ -355,8 +355,8 @@ func (e *examiner) hostNow(h hostBefore, steps *stepSeries, degradation *jobs.De
 			}
 		}
 	}
-	if latest, ok := e.latest(h, degradation, g); ok && out.HasCompute {
-		out.HasWander, out.Wander = true, max(0, latest-max(0, out.ComputeNow-out.ComputeBefore))
+	if out.HasCompute {
+		out.Wander, out.HasWander = e.wander(h, degradation, g)
 	}
 	return out
 }

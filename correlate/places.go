@@ -65,10 +65,12 @@ func (e *examiner) ranksBusy(c *incidentCase, degradation *jobs.Degradation, rea
 	return out
 }
 
-// latest returns by how many seconds the latest of a host's ranks computes longer
-// than that rank did before, in the mean over the degradation's steps.
-func (e *examiner) latest(h hostBefore, degradation *jobs.Degradation, g telemetry.Time) (float64, bool) {
+// wander returns by how many seconds, in the mean over the degradation's steps, the latest
+// of a host's ranks, now one and now another, computes longer than before, beyond the one
+// that does so most: a rank that is slow now and then is one rank all the same.
+func (e *examiner) wander(h hostBefore, degradation *jobs.Degradation, g telemetry.Time) (float64, bool) {
 	var worst []float64 // by step, the last one first
+	most := 0.0
 	for _, r := range h.ranks {
 		if r.compute == 0 {
 			continue
@@ -81,13 +83,12 @@ func (e *examiner) latest(h hostBefore, degradation *jobs.Degradation, g telemet
 			}
 			worst[k] = max(worst[k], v-r.compute)
 		}
+		if len(vs) > 0 {
+			most = max(most, stats.Mean(vs)-r.compute)
+		}
 	}
 	if len(worst) == 0 {
 		return 0, false
 	}
-	var sum float64
-	for _, w := range worst {
-		sum += w
-	}
-	return sum / float64(len(worst)), true
+	return max(0, stats.Mean(worst)-most), true
 }

@@ -32,7 +32,9 @@ func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.
 			if named && e.oneSpot(old.incident.Root.Entity, next.Root.Entity) {
 				return i
 			}
-		case named && e.samePlace(&old.incident, next) || !named && e.mayRecur(&old.incident, next):
+		case named && e.samePlace(&old.incident, next) && (g.Sub(old.resolved) <= soonAgain || e.mayHaveBeen(&old.incident, next)):
+			return i
+		case !named && e.mayRecur(&old.incident, next):
 			return i
 		}
 	}
@@ -94,6 +96,26 @@ func (e *caseBook) samePlace(a, b *explain.Incident) bool {
 		return true
 	}
 	return at || ofKind(a) < sure || ofKind(b) < sure || a.Root.Signature == explain.Unknown || b.Root.Signature == explain.Unknown
+}
+
+// soonAgain is within how long after an incident was resolved its job's next degradation is
+// the same trouble, wherever that is not known to be at another place.
+const soonAgain = telemetry.Duration(60e9)
+
+// mayHaveBeen reports whether an earlier incident may have had the root of a later one. One
+// that was sure of its own is judged by that. One that was not would have shown what a later
+// one is certain of: its answers would hold more than next to nothing at that place.
+func (e *caseBook) mayHaveBeen(was, now *explain.Incident) bool {
+	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown || !certainOf(now) {
+		return true
+	}
+	there := 0.0
+	for _, a := range was.Answers() {
+		if a.Entity == now.Root.Entity || e.oneSpot(a.Entity, now.Root.Entity) && (a.Signature == now.Root.Signature || a.Signature == explain.Unknown) {
+			there += a.Confidence
+		}
+	}
+	return relapseOdds*there >= 1-there
 }
 
 // reopen gives a case the identity of the resolved one of which it is a relapse. A

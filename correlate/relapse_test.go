@@ -95,6 +95,41 @@ func TestWhatHasNoNameYetIsARelapseOfWhatItMayBe(t *testing.T) {
 	}
 }
 
+// TestACertainRootThatAnEarlierGuessDidNotHoldIsAnotherTrouble: what shows a root now would
+// have shown it a few minutes ago. Within a minute it is one trouble all the same.
+func TestACertainRootThatAnEarlierGuessDidNotHoldIsAnotherTrouble(t *testing.T) {
+	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
+	job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+	now := explain.Root{Entity: node("a"), Domain: telemetry.Cooling, Signature: "hot", Confidence: .99}
+	guess := func(of ...explain.Alternative) explain.Incident {
+		return explain.Incident{ID: "inc-1", Revision: 3, Root: explain.Root{Entity: node("b"), Domain: telemetry.Software, Signature: "jitter", Confidence: .3}, Alternatives: of}
+	}
+	for name, c := range map[string]struct {
+		was   explain.Incident
+		sure  float64 // of the root now
+		after telemetry.Duration
+		again bool
+	}{
+		"its answers did not hold it": {guess(), .99, 200e9, false},
+		"they hardly held it":         {guess(explain.Alternative{Entity: node("a"), Signature: "hot", Confidence: .01}), .99, 200e9, false},
+		"they held it":                {guess(explain.Alternative{Entity: node("a"), Signature: "hot", Confidence: .2}), .99, 200e9, true},
+		"the present one is a guess":  {guess(), .7, 200e9, true},
+		"half a minute after":         {guess(), .99, 30e9, true},
+	} {
+		e, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.incidents.past = []*incidentCase{{job: job, incident: c.was, published: c.was, resolved: 100e9}}
+		next := explain.Incident{Root: now}
+		next.Root.Confidence = c.sure
+		named := &incidentCase{job: job, naming: naming{root: place{now.Entity, now.Signature}}}
+		if got := e.incidents.takeUp(named, &next, telemetry.Time(100e9).Add(c.after)) != nil; got != c.again {
+			t.Errorf("%s: a relapse: %v", name, got)
+		}
+	}
+}
+
 // TestAPlaceInTheNetwork: what one link does is seen at many, so that a guess of
 // another link is the same place; one of which the case is very sure is not, unless it
 // is the other end of the cable.

@@ -191,7 +191,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 			v[WorkExcess.Err()] = float64(w.median*steps) * w.error(e) / (excess / e.Degradation.Expected)
 		}
 	}
-	if s := ordered(e.Hosts, longer); len(s) > 0 {
+	if s := ordered(e.Hosts, longer); len(s) > 1 { // one host computes as long as itself
 		v[ComputeUniform] = s.half() / excess
 	}
 	byPlace(v, e.Ranks, excess)

@@ -163,7 +163,7 @@ type HostEvidence struct {
 	Lag       fabric.Lag
 	HasWander bool
 	// Wander is by how much, in the mean over steps, the latest of the node's ranks
-	// exceeds the rank that is usually late.
+	// exceeds the one that is late by most in the mean.
 	Wander float64
 }
 

@@ -112,7 +112,7 @@ func jobMeasures() []MeasureDoc {
 		{PeersLate, "1", "by how many seconds nine in ten of the job's other hosts compute longer than before at most, over the step's excess"},
 		{FabricExplained, "1", "the largest value of explained of any end of a link on the job's paths"},
 		{WorkExcess, "1", "bytes sent per step beyond before, over the step's excess: the job does more work"},
-		{ComputeUniform, "1", "by how many seconds at least half of the hosts compute longer than before, over the step's excess: all ranks do; where no rank reports them by the activity of the median GPU, over that of a usual step"},
+		{ComputeUniform, "1", "by how many seconds at least half of the hosts compute longer than before, over the step's excess: all ranks do; where no rank reports them by the activity of the median GPU, over that of a usual step; of a job on several hosts"},
 		{Computed, "1", "compute_uniform of the degraded job as its ranks report it, the same for every candidate: 1 leaves nothing to wait for"},
 	}
 }

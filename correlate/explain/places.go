@@ -34,7 +34,7 @@ func placeMeasures() []MeasureDoc {
 		{StagePrecision, "1", "part of that stage's ranks that are late, by at least half of what its median is"},
 		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the median of the others, over the step's excess"},
 		{ExpertPrecision, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
-		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond what its latest as a rule takes and beyond its peers, in the mean over steps, over the step's excess"},
+		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond the one that is late by most in the mean and beyond its peers, in the mean over steps, over the step's excess"},
 		{SaveExcess, "1", "what the job's checkpoints take beyond what they usually take, over all that its steps take longer; not seen where none was seen before"},
 		{ReportedExcess, "1", "what the job reports that it does more in a step, tokens or else model FLOPs, over what the step takes longer: 1 is a change of the work, 0 the same work"},
 	}

@@ -71,12 +71,18 @@ func (f *fabricMeasures) shifts(groups []fabric.Group) []shift {
 	}
 	out := make([]shift, len(groups))
 	for k, cs := range changes {
-		if len(cs) > 0 {
+		if len(cs) > 0 && !f.isPlane(&groups[k]) {
 			out[k] = shiftOf(cs, beyond(common[k], roles[groups[k].Role]))
 		}
 	}
 	f.wait(groups, out)
 	return out
+}
+
+// isPlane reports whether all that the job sends into a switch is what it sends into a
+// plane: what its share has changed by is what the plane's has.
+func (f *fabricMeasures) isPlane(g *fabric.Group) bool {
+	return g.Entity.Kind == telemetry.Switch && slices.ContainsFunc(f.m.Planes, func(p fabric.Group) bool { return slices.Equal(f.into(g), f.into(&p)) })
 }
 
 // changes lists, by group, what its parts have changed by wherever traffic is shared out.

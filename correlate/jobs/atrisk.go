@@ -39,9 +39,9 @@ func (j *Job) slowerSince(at telemetry.Interval, g telemetry.Time, u usual) *Deg
 	if len(before) < riskBefore || len(since) < riskSince {
 		return nil
 	}
-	was, scatter := mean(before), deviation(before)
+	was, scatter := stats.Mean(before), deviation(before)
 	// All are to be longer: a few that are long for themselves do not move the median.
-	now := min(mean(since), was+stats.Median(slices.Clone(since))-stats.Median(before))
+	now := min(stats.Mean(since), was+stats.Median(slices.Clone(since))-stats.Median(before))
 	err := float64(scatter * math.Sqrt(1/float64(len(before))+1/float64(len(since))))
 	if b := j.blocks.past.usual(); b.n >= leastBlocks {
 		// Steps in a row may be alike, which the scatter of their blocks contains.
@@ -73,7 +73,7 @@ func firstAbove(xs []float64, line float64) (first int) {
 
 // deviation is the standard deviation of values; 0 of fewer than two.
 func deviation(xs []float64) float64 {
-	m, sum := mean(xs), 0.0
+	m, sum := stats.Mean(xs), 0.0
 	for _, x := range xs {
 		sum = stats.Quadrature(sum, x-m)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -48,7 +49,7 @@ func (b *blocks) add(x float64) bool {
 	}
 	b.odds = b.odds.with(u, m, false)
 	b.accumulated, b.fresh = append(b.accumulated, m), true
-	b.slow = b.odds.most() >= convinced && mean(b.accumulated) >= float64((1+leastShift)*u.mean)
+	b.slow = b.odds.most() >= convinced && stats.Mean(b.accumulated) >= float64((1+leastShift)*u.mean)
 	if b.odds.most() == 0 || !b.slow && len(b.accumulated) >= mostBlocks {
 		b.release()
 	}
@@ -110,7 +111,7 @@ func (j *Job) inBlocks() (out []pending) {
 // blocksDegraded is the degradation that shows in the pending blocks.
 func (j *Job) blocksDegraded(g telemetry.Time, u usual) *Degradation {
 	h := j.suspected(g, u)
-	slow, usual := mean(j.blocks.accumulated), j.blocks.past.usual()
+	slow, usual := stats.Mean(j.blocks.accumulated), j.blocks.past.usual()
 	h.inMeans(j.inBlocks(), u.mean/2+slow/2, (slow-usual.mean)/usual.sigma)
 	return h
 }
@@ -147,7 +148,7 @@ func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Degradation {
 	b := &j.blocks
 	fresh := b.fresh
 	b.fresh = false
-	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.odds.most() < nearConvinced || mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
+	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.odds.most() < nearConvinced || stats.Mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
 		return nil
 	}
 	return j.blocksDegraded(g, u)

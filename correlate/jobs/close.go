@@ -161,6 +161,9 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		j.release(u)
 		return None
 	}
+	if !h.matters() && len(j.suspects) < pastSteps {
+		return None
+	}
 	j.divide(h)
 	j.blocks.restart()
 	return j.begin(h)
@@ -212,7 +215,7 @@ func (j *Job) degradation(g telemetry.Time, u usual, age float64, stalled bool) 
 	h := j.suspected(g, u)
 	suspects := j.slower(u)
 	first := u.median + float64(drift*u.spread)
-	if j.blocks.slow {
+	if j.blocks.slow && !j.eachSlow(u) {
 		return j.blocksDegraded(g, u)
 	} else if level := level(suspects); level <= first && j.shifted(u) {
 		first, h.line = u.median+u.sigma, u.median/2+level/2

@@ -146,6 +146,15 @@ func (h *Degradation) costs() bool {
 	return h.Overdue > 0 || h.Since != 0 || ok && now > float64((1+leastCost)*h.Expected)
 }
 
+// leastLoss is how many seconds a job must have lost for its degradation to begin: a
+// loader that hiccups for ten short steps costs less and is over before anyone could look.
+const leastLoss = 0.5
+
+// matters reports whether as much has been lost, or is being lost by a step in progress.
+func (h *Degradation) matters() bool {
+	return h.Since != 0 || h.Lost+max(0, h.Overdue-h.Expected) >= leastLoss
+}
+
 // mostRelapses bounds by how much relapses lengthen the calm that is required.
 const mostRelapses = 5
 

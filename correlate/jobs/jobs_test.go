@@ -38,14 +38,15 @@ func TestScenarios(t *testing.T) {
 
 // What a usual step is, is a ratio: a job whose steps take minutes is judged
 // like one whose steps take seconds. 8 keeps every bit, 10 does not. Only a stall
-// waits for some seconds, a pause may take some, and a new job is watched for some, however short the steps.
+// waits for some seconds, a pause may take some, a new job is watched for some, however short the steps,
+// and less than half a second lost is no loss.
 func TestScalingTimeScalesTheAnswer(t *testing.T) {
 	for _, f := range scenarios(t) {
 		want := stage{}.play(t, f.scenario)
-		if strings.Contains(want, "began stalled") || strings.Contains(f.story, "resting") {
+		if strings.Contains(want, "began stalled") || strings.Contains(f.story, "resting") || strings.HasPrefix(f.name, "testdata/steps/hiccup") {
 			continue
 		}
-		for _, by := range []float64{8, 10, 0.8} {
+		for _, by := range []float64{8, 10, 1.3} {
 			if got := (stage{stretch: by}).play(t, f.scenario); got != want {
 				t.Errorf("%s by %v: got\n%swant\n%s", f.name, by, got, want)
 			}

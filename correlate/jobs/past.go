@@ -187,7 +187,7 @@ func usualMean(sorted []float64, median float64) float64 {
 	if (len(sorted)-n)*fewLongs > len(sorted) {
 		n = len(sorted)
 	}
-	return mean(sorted[:n])
+	return stats.Mean(sorted[:n])
 }
 
 // memory is by how much sums of steps vary more than those of unrelated ones, by the
@@ -249,14 +249,6 @@ func sortedQuantile(s []float64, q float64) float64 {
 	}
 	f := at - float64(i)
 	return s[i] + float64(f*(s[i+1]-s[i]))
-}
-
-func mean(xs []float64) float64 {
-	var sum float64
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
 }
 
 func abs(x float64) float64 {

@@ -1,6 +1,9 @@
 package jobs
 
-import "github.com/quintet-dc/quintet/telemetry"
+import (
+	"github.com/quintet-dc/quintet/correlate/stats"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // Published is a degradation of the job as another engine has published it. Lengths are
 // seconds; zero is not known.
@@ -99,7 +102,7 @@ func (h Published) goesOn(j *Job, u usual, recent []float64, tail int) *Degradat
 	for _, x := range recent[len(recent)-tail:] {
 		out.tailSum += x
 	}
-	if m := mean(recent); m > h.Expected {
+	if m := stats.Mean(recent); m > h.Expected {
 		out.Lost += float64(float64(j.LastEnd-h.Until) / 1e9 * (1 - h.Expected/m))
 	}
 	return out

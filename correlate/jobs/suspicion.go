@@ -44,8 +44,12 @@ func (j *Job) longer(u usual, age float64) float64 {
 }
 
 // shifted reports whether the steps that have ended are slow.
-func (j *Job) shifted(u usual) bool {
-	return j.blocks.slow || j.odds.most() >= convinced && j.longer(u, 0) >= leastShift
+func (j *Job) shifted(u usual) bool { return j.blocks.slow || j.eachSlow(u) }
+
+// eachSlow reports whether the steps that have ended are slow one by one, and not only in
+// the means of blocks: then they state more exactly since when.
+func (j *Job) eachSlow(u usual) bool {
+	return j.odds.most() >= convinced && j.longer(u, 0) >= leastShift
 }
 
 // nearly reports whether only corroborating evidence is missing for the job to be

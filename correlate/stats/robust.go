@@ -108,3 +108,12 @@ func middle(a, b, c float64) float64 {
 	}
 	return c
 }
+
+// Mean returns the arithmetic mean of xs, NaN of none.
+func Mean(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum / float64(len(xs))
+}

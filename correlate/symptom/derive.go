@@ -343,7 +343,7 @@ func (f *Contrast) placement(i int32, m explain.Measure) (float64, bool) {
 	clocks, engines, late := seenAt(d.clocks, i) && under > 0, seenAt(d.engines, i) && under > 0, d.ranks && ranks > 0
 	switch m {
 	case explain.ComputeUniform:
-		return d.longer.v, d.longer.seen && f.survey.all[i].Kind == telemetry.Job
+		return d.longer.v, d.longer.seen && f.survey.all[i].Kind == telemetry.Job && len(f.survey.kinds[telemetry.Node]) > 1
 	case explain.Recall:
 		return part(d.hit[i], len(d.affected)), clocks
 	case explain.Precision:

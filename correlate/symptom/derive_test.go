@@ -161,7 +161,7 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 	s := twoHosts()
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 	s.meet(job, true)
-	s.carriers, s.gpusIn, s.ranked = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0)
+	s.carriers, s.gpusIn, s.ranked, s.kinds = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0), map[telemetry.Kind][]int32{}
 	sheet := func(by *telemetry.Metric, seen int32, mean float32) *Sheet {
 		sh := plan.sheet(s, Span{})
 		for k := range 4 {
@@ -189,6 +189,11 @@ func TestWorkIsSeenInTheActivityOfGPUs(t *testing.T) {
 	} {
 		f := Compare(sheet(c.by, c.seen, c.now), sheet(c.by, 25, c.was), Degradation{Slowdown: 2, Excess: 1, Steps: c.steps})
 		v := explain.Values{}
+		s.kinds[telemetry.Node] = []int32{0}
+		if f.Placement(job, v); len(v) > 0 && v[explain.ComputeUniform] != 0 {
+			t.Errorf("%s: on one host all are alike, %v", name, v)
+		}
+		s.kinds[telemetry.Node] = []int32{0, 1}
 		f.Placement(job, v)
 		got, ok := v[explain.ComputeUniform]
 		if err := v[explain.ComputeUniform.Err()]; ok != c.ok || math.Abs(got-c.want) > 1e-6 || math.Abs(err-c.err) > 1e-6 {
@@ -211,7 +216,7 @@ func TestAJobOfTwoHostsWaitsForOne(t *testing.T) {
 	s := twoHosts()
 	job := telemetry.Entity{Kind: telemetry.Job, Name: "train"}
 	s.meet(job, true)
-	s.carriers, s.gpusIn, s.ranked = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0)
+	s.carriers, s.gpusIn, s.ranked, s.kinds = append(s.carriers, nil), append(s.gpusIn, 4), append(s.ranked, 0), map[telemetry.Kind][]int32{}
 	sheet := func(mean ...float32) *Sheet {
 		sh := plan.sheet(s, Span{})
 		for k, m := range mean {
