@@ -195,15 +195,16 @@ func middleOf(values []float64) (float64, bool) {
 	return stats.Median(values), true
 }
 
-// explained returns the incident or risk of the same domain that reaches the host of
-// a trouble's root; nil where none is known. What one gauge of many there does is its
-// effect, such as the heat of a fan that stopped.
+// explained returns the incident or risk that reaches the host of a trouble's root and
+// whose domain acts on the trouble's; nil where none is known. What one gauge of many
+// there does is its effect, such as the heat of a fan that stopped, or the clock of a GPU
+// in air that is too warm.
 func (e *risks) explained(s *supported, known []*explain.Incident) *explain.Incident {
 	if s.signal.kind == linkSignal {
 		return e.cutOff(s, known)
 	}
 	host, ok := e.graph.Within(s.Root, telemetry.Node)
-	if s.signal.kind != apartSignal || !ok {
+	if !s.followsLoad() || !ok {
 		return nil
 	}
 	if i := slices.IndexFunc(known, func(in *explain.Incident) bool { return e.upon(in, s, host) }); i >= 0 {
@@ -222,10 +223,10 @@ func (e *risks) explained(s *supported, known []*explain.Incident) *explain.Inci
 // that is seen.
 func (e *risks) aftermath(s *supported, lately []*explain.Incident) bool {
 	host, ok := e.graph.Within(s.Root, telemetry.Node)
-	return ok && s.signal.kind == apartSignal && slices.ContainsFunc(lately, func(in *explain.Incident) bool { return e.upon(in, s, host) })
+	return ok && s.followsLoad() && slices.ContainsFunc(lately, func(in *explain.Incident) bool { return e.upon(in, s, host) })
 }
 
-// upon reports whether an incident of another fault of a trouble's domain reaches a host.
+// upon reports whether an incident of another fault that acts on a trouble's domain reaches a host.
 func (e *risks) upon(in *explain.Incident, s *supported, host telemetry.Entity) bool {
 	if !e.other(in, s) {
 		return false
@@ -234,7 +235,19 @@ func (e *risks) upon(in *explain.Incident, s *supported, host telemetry.Entity) 
 	return within && at == host || e.behind(host, []telemetry.Entity{in.Root.Entity})
 }
 
-// other reports whether an incident is sure of another fault of a trouble's domain.
+// other reports whether an incident is sure of another fault that acts on a trouble's domain.
 func (e *risks) other(in *explain.Incident, s *supported) bool {
-	return in.Root.Domain == s.Signature.Domain && in.Root.Signature != s.Signature.Name && (in.Kind == explain.KindRisk || ofKind(in) >= sure)
+	return actsOn(in.Root.Domain, s.Signature.Domain) && in.Root.Signature != s.Signature.Name && (in.Kind == explain.KindRisk || ofKind(in) >= sure)
+}
+
+// followsLoad reports whether a trouble is seen in a gauge that follows the load, and is
+// compared with its siblings for that.
+func (s *supported) followsLoad() bool {
+	return s.signal.kind == apartSignal || s.signal.gauge() && s.Signature.Precursor != nil && s.Signature.Precursor.Load != ""
+}
+
+// actsOn reports whether trouble of one domain shows in another: what power and cooling
+// lack shows in computing.
+func actsOn(cause, effect telemetry.Domain) bool {
+	return cause == effect || effect == telemetry.Computing && (cause == telemetry.Power || cause == telemetry.Cooling)
 }
