@@ -17,7 +17,8 @@ const reopenWithin = telemetry.Duration(600e9)
 
 // earlier finds the resolved case of which a job's new degradation is a relapse: of
 // an incident that listed that job, at the same place less than ten minutes ago,
-// whatever its name. One that names no root yet has no place but its job: it is a relapse
+// whatever its name, and, after a minute, with a root that it may have had. One that
+// names no root yet has no place but its job: it is a relapse
 // as far as its answers are at the place of that incident. It returns -1 where there is none.
 func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.Time) int {
 	listed := func(old *incidentCase) bool {
@@ -61,7 +62,7 @@ func (e *caseBook) mayRecur(was, next *explain.Incident) bool {
 			there += a.Confidence
 		}
 	}
-	return likely < publishAtLast || relapseOdds*there >= 1-there
+	return likely < publishAtLast || recurs(there)
 }
 
 // certainOf reports whether an incident is very sure of a root that has a name.
@@ -115,7 +116,7 @@ func (e *caseBook) mayHaveBeen(was, now *explain.Incident) bool {
 			there += a.Confidence
 		}
 	}
-	return relapseOdds*there >= 1-there
+	return recurs(there)
 }
 
 // reopen gives a case the identity of the resolved one of which it is a relapse. A
@@ -137,6 +138,10 @@ func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.
 // last one, which ended less than ten minutes before, as another.
 const relapseOdds = 10.0
 
+// recurs reports whether what holds so much of the answers at the place of another
+// degradation may be the same trouble.
+func recurs(there float64) bool { return relapseOdds*there >= 1-there }
+
 // elsewhere reports whether a relapse turned out to be another trouble: the incident
 // that it opened again was sure of its root, and the answers hold next to nothing at
 // that place, though another root is sure, or the relapse is old enough for all to be
@@ -147,7 +152,7 @@ func (e *caseBook) elsewhere(c *incidentCase, answers []explain.Answer, age tele
 		return false
 	}
 	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
-	return relapseOdds*there < 1-there && (kind(answers, answers[0].Name()) >= sure || age >= investigateFor)
+	return !recurs(there) && (kind(answers, answers[0].Name()) >= sure || age >= investigateFor)
 }
 
 // isAt reports whether an answer is at the place of an incident's root: equal to it, the

@@ -116,7 +116,7 @@ func (c *scoreCommand) evaluate(sh *cli.Shell, a cases.Ablation) (evaluation.Res
 	for _, s := range sets {
 		row, err := c.row(sh, s, a)
 		if err != nil && sh.Ctx.Err() != nil {
-			return r, err
+			return evaluation.Result{}, err // part of a result is none
 		}
 		if err != nil {
 			failed, row = append(failed, fmt.Errorf("set %s: %w", s.Name, err)), evaluation.AbsentRow(s, err.Error())

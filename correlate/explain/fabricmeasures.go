@@ -73,7 +73,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	}
 	f.strangers = strangers(f.m, e.Nodes)
 	f.others, f.unread = f.strangersRise(), f.unreadPart()
-	f.planes, f.switches = f.shifts(f.m.Planes), f.shifts(f.m.Switches)
+	f.planes, f.switches = f.shifts(f.m.Planes, nil), f.shifts(f.m.Switches, f.intoEach(f.m.Planes))
 	f.losses, f.marked = f.loss(), f.markings()
 	f.losses.around = f.mostAround()
 	f.surroundings()

@@ -59,9 +59,11 @@ type change struct {
 	links    bool // a switch shares it out over its uplinks
 }
 
-// shifts compares the groups with each other.
-func (f *fabricMeasures) shifts(groups []fabric.Group) []shift {
-	changes := f.changes(groups)
+// shifts compares the groups with each other. One into which the job sends all that it
+// sends into one of some wholes has changed as that has, and shows nothing of its own.
+func (f *fabricMeasures) shifts(groups []fabric.Group, wholes [][]int) []shift {
+	into := f.intoEach(groups)
+	changes := f.changes(groups, into)
 	common, roles := make([]float64, len(groups)), map[string][]float64{}
 	for k, cs := range changes {
 		if len(cs) > 0 {
@@ -71,7 +73,7 @@ func (f *fabricMeasures) shifts(groups []fabric.Group) []shift {
 	}
 	out := make([]shift, len(groups))
 	for k, cs := range changes {
-		if len(cs) > 0 && !f.isPlane(&groups[k]) {
+		if len(cs) > 0 && !slices.ContainsFunc(wholes, func(w []int) bool { return slices.Equal(into[k], w) }) {
 			out[k] = shiftOf(cs, beyond(common[k], roles[groups[k].Role]))
 		}
 	}
@@ -79,17 +81,11 @@ func (f *fabricMeasures) shifts(groups []fabric.Group) []shift {
 	return out
 }
 
-// isPlane reports whether all that the job sends into a switch is what it sends into a
-// plane: what its share has changed by is what the plane's has.
-func (f *fabricMeasures) isPlane(g *fabric.Group) bool {
-	return g.Entity.Kind == telemetry.Switch && slices.ContainsFunc(f.m.Planes, func(p fabric.Group) bool { return slices.Equal(f.into(g), f.into(&p)) })
-}
-
 // changes lists, by group, what its parts have changed by wherever traffic is shared out.
 // One switch shows nothing: a hash does as much.
-func (f *fabricMeasures) changes(groups []fabric.Group) [][]change {
+func (f *fabricMeasures) changes(groups []fabric.Group, into [][]int) [][]change {
 	out := make([][]change, len(groups))
-	for _, s := range f.sharings(groups) {
+	for _, s := range f.sharings(into) {
 		for _, p := range s.parts {
 			if c, ok := s.change(&p); ok {
 				out[p.group] = append(out[p.group], c)
@@ -161,13 +157,13 @@ func nearer(a, b float64) float64 {
 	return b
 }
 
-// sharings lists where what goes to the groups is shared out, in the order of the
-// groups' ends.
-func (f *fabricMeasures) sharings(groups []fabric.Group) []sharing {
+// sharings lists where what goes to groups is shared out, in the order of the ends that
+// send into each.
+func (f *fabricMeasures) sharings(into [][]int) []sharing {
 	var out []sharing
 	at := map[telemetry.Entity]int{}
-	for k := range groups {
-		for _, i := range f.into(&groups[k]) {
+	for k := range into {
+		for _, i := range into[k] {
 			end := &f.m.Ends[i]
 			if _, ok := at[end.Owner]; !ok {
 				at[end.Owner] = len(out)
@@ -187,6 +183,15 @@ func (s *sharing) add(group int, f *fabricMeasures, i int) {
 	p.now += float64(f.e.Fabric.Now.Of[i].Util * speed)
 	p.before += float64(f.e.Fabric.Before.Of[i].Util * speed)
 	p.squares += float64(float64(err*speed) * float64(err*speed))
+}
+
+// intoEach lists the ends on the job's paths that send into each of some groups.
+func (f *fabricMeasures) intoEach(groups []fabric.Group) [][]int {
+	out := make([][]int, len(groups))
+	for k := range groups {
+		out[k] = f.into(&groups[k])
+	}
+	return out
 }
 
 // into lists the ends on the job's paths that send into a group: its NICs in it or

@@ -152,7 +152,7 @@ const leastLoss = 0.5
 
 // matters reports whether as much has been lost, or is being lost by a step in progress.
 func (h *Degradation) matters() bool {
-	return h.Since != 0 || h.Lost+max(0, h.Overdue-h.Expected) >= leastLoss
+	return h.Lost+max(0, h.Overdue-h.Expected) >= leastLoss
 }
 
 // mostRelapses bounds by how much relapses lengthen the calm that is required.

@@ -46,7 +46,10 @@ func TestScalingTimeScalesTheAnswer(t *testing.T) {
 		if strings.Contains(want, "began stalled") || strings.Contains(f.story, "resting") || strings.HasPrefix(f.name, "testdata/steps/hiccup") {
 			continue
 		}
-		for _, by := range []float64{8, 10, 1.3} {
+		for _, by := range []float64{8, 10, 1.3, 0.8} {
+			if by < 1 && f.name == "testdata/steps/quiet-shift.txt" {
+				continue // three of its steps cost less than that then
+			}
 			if got := (stage{stretch: by}).play(t, f.scenario); got != want {
 				t.Errorf("%s by %v: got\n%swant\n%s", f.name, by, got, want)
 			}
