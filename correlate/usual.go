@@ -87,12 +87,11 @@ func (e *examiner) usualLoad(job telemetry.Entity, onset telemetry.Time) *fabric
 	return e.usual[i].before.On(e.fabricMap())
 }
 
-// former returns the baseline of a job's earlier degradation, where that ended too
-// short a time before an onset for the window to hold half of a new one, and the job
-// still runs where it ran.
+// former returns the baseline of a job's earlier degradation, where that lasted into the
+// baseline of what began at an onset, and the job still runs where it ran.
 func (e *examiner) former(job telemetry.Entity, onset telemetry.Time) (*usualState, *incidentCase) {
 	i := slices.IndexFunc(e.usual, formerOf(job))
-	if i < 0 || e.usual[i].until <= onset.Add(-baselineGrids/2*e.cfg.Grid) {
+	if i < 0 || e.usual[i].until <= onset.Add(-baselineGrids*e.cfg.Grid) {
 		return nil, nil
 	}
 	was := e.usual[i].jobs[0]
