@@ -34,7 +34,7 @@ type Scope string
 const (
 	OfRoot   Scope = "root"   // its own
 	OfNode   Scope = "node"   // the host that contains it
-	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the degraded job uses it
+	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the degraded job uses it; of loops every one
 	OfOver   Scope = "over"   // what contains, feeds or cools it, of a kind, at any depth
 	OfBeside Scope = "beside" // what the degraded job uses of a kind and is not under it: the contrast
 	OfFacing Scope = "facing" // the other end of its link; of a switch the other ends of its cables

@@ -101,7 +101,8 @@ type closure struct {
 	kind telemetry.Kind
 }
 
-// below lists what is under an entity of one kind, as far as the job uses it.
+// below lists what is under an entity of one kind, as far as the job uses it; of a coolant
+// unit every loop.
 func (s *Survey) below(i int32, kind telemetry.Kind) []int32 {
 	return s.closed(closure{i, false, kind})
 }
@@ -129,7 +130,7 @@ func (s *Survey) closed(c closure) []int32 {
 func (s *Survey) pick(in []int32, kind telemetry.Kind) []int32 {
 	var out []int32
 	for _, k := range in {
-		if s.all[k].Kind == kind && s.used[k] {
+		if s.all[k].Kind == kind && (s.used[k] || kind == telemetry.Loop) {
 			out = append(out, k)
 		}
 	}

@@ -63,6 +63,7 @@ func Draw(g *topology.Graph, at Where) *Survey {
 	for i := int32(0); int(i) < len(s.all); i++ {
 		s.climb(i)
 	}
+	s.branch()
 	s.classify(placed)
 	s.locate()
 	return s
@@ -223,6 +224,21 @@ func (s *Survey) climb(i int32) {
 		}
 		if over {
 			s.affects(s.meet(n.Entity, s.used[i]), i)
+		}
+	}
+}
+
+// branch adds the loops of each coolant unit that the job uses, also those that cool no
+// host of it: whether one loop or the whole unit loses its flow shows at the others.
+func (s *Survey) branch() {
+	for i := range int32(len(s.all)) {
+		if s.all[i].Kind != telemetry.CDU || !s.used[i] {
+			continue
+		}
+		for _, n := range s.graph.Neighbours(s.all[i]) {
+			if n.Relation == telemetry.Cools && n.Out && n.Entity.Kind == telemetry.Loop {
+				s.affects(i, s.meet(n.Entity, false))
+			}
 		}
 	}
 }
