@@ -16,6 +16,21 @@ func (j *Job) patternExcess() float64 {
 	return max(j.longs.extra(j.Steps+1), j.saves.due(j.Steps)) + j.pause()
 }
 
+// endedBefore is how much longer than usual the step in progress may be if it is like one that
+// the job has had, or comes after a break like one that it has had, in seconds: what ended by
+// itself may do so again. It delays the detection of a stop by no more than that of an idle
+// job. What comes in turn is not looked for out of turn, nor is a checkpoint that is reported.
+func (j *Job) endedBefore() float64 {
+	most := 0.0
+	if !j.breaks.likeMost().regular() {
+		most = j.breaks.most()
+	}
+	if len(j.saves.usual.lengths) == 0 && !j.longs.likeMost().regular() {
+		most = max(most, j.longs.most())
+	}
+	return min(float64(patternWidth*most), idleQuiet/float64(j.each()))
+}
+
 // pause is how long a break of the pattern may be that comes before the step in
 // progress, in seconds. Breaks that may have been lost reports count only where
 // they come regularly.

@@ -121,7 +121,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 		age = hung // it may be the first of its long steps
 	}
 	longest := j.longest(u)
-	overdue := age >= float64(j.stallSteps()*u.median) && age > longest+u.median || j.hungTooLong(g, hung)
+	overdue := age >= float64(j.stallSteps()*u.median) && age > max(longest, u.median+j.endedBefore())+u.median || j.hungTooLong(g, hung)
 	noStep, shifted := j.noStepFor(g), j.shifted(u)
 	pauses := (age > u.median+float64(drift*u.spread) || j.saves.due(j.Steps) > 0) && noStep < j.idlePatience(u) && !shifted && s.Idle != nil && s.Idle(j, g)
 	if pauses && !overdue {

@@ -191,15 +191,18 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 			gap -= j.wrote
 		}
 		n = j.stepsOf(gap, x)
-		if j.Degradation == nil {
-			between := gap
-			if j.sparse() {
-				between = j.perStep(gap)
-			}
+		between := gap
+		if j.sparse() {
+			between = j.perStep(gap)
+		}
+		switch h := j.Degradation; {
+		case h == nil:
 			if first = j.afterBreak(between - x); first {
 				n = j.each() // the break is none of its steps
 			}
 			j.gaps.add(gap)
+		case h.Steps == 0 && h.Since == 0 && j.afterBreak(between-x): // it looked as if the job had stopped
+			j.waited.pattern = max(j.waited.pattern, gap)
 		}
 	}
 	j.Steps++

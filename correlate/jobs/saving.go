@@ -78,8 +78,11 @@ func (j *Job) wroteIn(at telemetry.Time, x float64) {
 	j.fileSaving()
 }
 
+// fileSaving records the checkpoint. Of those of a degraded job it learns nothing, except of
+// the first that it is known to write, which alone may have looked like a stop.
 func (j *Job) fileSaving() {
-	j.saves.record(j.Steps, j.saving.Seconds, j.Degradation == nil && j.grew(j.saving.End) == 0)
+	first := len(j.saves.usual.lengths) == 0 && j.Degradation != nil && j.Degradation.Steps == 0
+	j.saves.record(j.Steps, j.saving.Seconds, (j.Degradation == nil || first) && j.grew(j.saving.End) == 0)
 }
 
 // turn is how many reports lay between the last two, 0 where it is not known.
