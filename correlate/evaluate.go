@@ -269,7 +269,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		if ev.Fabric != nil {
 			c.counted.Keep(ev.Fabric.Now)
 		}
-		if e.elsewhere(c, ev.Answers, g.Sub(j.Degradation.Opened)) {
+		if e.elsewhere(c, ev, g.Sub(j.Degradation.Opened)) {
 			e.depart(c, g)
 			next = c.incident
 			next.Updated = g
@@ -278,7 +278,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		if r := e.risks.openRisk(answers[0].Entity, answers[0].Name()); r != nil {
 			c.naming.knows(placeOf(&answers[0]), r.since)
 		}
-		if answers, ok := c.naming.choose(answers, ev.Awaits(&answers[0]), g); !ok {
+		if answers, ok := c.naming.choose(answers, e.awaits(c, ev, &answers[0]), g); !ok {
 			e.updateCost(c, &next, ev)
 		} else {
 			e.writer().Write(&next, ev, answers)
@@ -303,6 +303,13 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		e.publish(e.primary(c), g)
 	}
 	e.enter(c, g)
+}
+
+// awaits reports whether what is still to be read may change the root that a case is about
+// to name: it contradicts that nothing is broken, or shows the root that is named.
+func (e *caseBook) awaits(c *incidentCase, ev *explain.Evidence, best *explain.Answer) bool {
+	n := &c.naming
+	return ev.Awaits(best) || ev.Unread(n.root.entity, e.signature(n.root.signature))
 }
 
 // updateCost updates the cost in next; the cause stays as it was published.

@@ -455,7 +455,7 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 			next.Impact.Entities = union(next.Impact.Entities, m.incident.Impact.Entities)
 		}
 	}
-	next.Impact.Jobs = impacts
+	next.Impact.Jobs = slices.Concat(impacts, e.costBefore(lead))
 	placed := next.Placed()
 	likely := next.State != explain.StateOpen && placed.Root.Confidence >= atLast(e.expected(next.Root.Signature))
 	if speaker.restored || speaker.naming.named() || likely {
@@ -465,6 +465,17 @@ func (e *caseBook) together(lead *incidentCase) explain.Incident {
 	}
 	next.Title = explain.WithOthers(next.Title, impacts)
 	return next
+}
+
+// costBefore is what an incident that is open again cost the jobs that are well since: what
+// has another trouble now is in the incident of that.
+func (e *caseBook) costBefore(lead *incidentCase) (out []explain.JobImpact) {
+	for _, j := range lead.former.Impact.Jobs {
+		if _, open := e.caseOf(j.Job); !open {
+			out = append(out, j)
+		}
+	}
+	return out
 }
 
 // resolveRecovered resolves a primary's incident when every member has recovered.

@@ -18,24 +18,30 @@ const reopenWithin = telemetry.Duration(600e9)
 // earlier finds the resolved case of which a job's new degradation is a relapse: of
 // an incident that listed that job, at the same place less than ten minutes ago,
 // whatever its name, and, after a minute, with a root that it may have had. One that
-// names no root yet has no place but its job: it is a relapse
-// as far as its answers are at the place of that incident. It returns -1 where there is none.
+// names no root yet has no place but its job: within a minute it is a relapse, later
+// as far as its answers are at the place of that incident. Of an incident of other jobs
+// it is one where both name the same root. It returns -1 where there is none.
 func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.Time) int {
 	listed := func(old *incidentCase) bool {
 		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
 	for i, old := range slices.Backward(e.past) {
-		if !listed(old) || g.Sub(old.resolved) > reopenWithin {
+		if g.Sub(old.resolved) > reopenWithin {
 			continue
 		}
-		switch named := c.naming.named(); {
+		named, soon := c.naming.named(), next.Onset.Earliest.Sub(old.resolved) <= soonAgain
+		switch {
+		case !listed(old):
+			if named && oneRoot(&old.incident, next) && next.Root.Entity != c.job {
+				return i
+			}
 		case old.turnedInto(c):
 			if named && e.oneSpot(old.incident.Root.Entity, next.Root.Entity) {
 				return i
 			}
-		case named && e.samePlace(&old.incident, next) && (g.Sub(old.resolved) <= soonAgain || e.mayHaveBeen(&old.incident, next)):
+		case named && e.samePlace(&old.incident, next) && (soon || e.mayHaveBeen(&old.incident, next)):
 			return i
-		case !named && e.mayRecur(&old.incident, next):
+		case !named && (soon || e.mayRecur(&old.incident, next)):
 			return i
 		}
 	}
@@ -128,7 +134,9 @@ func (c *incidentCase) reopen(old *incidentCase, next explain.Incident) explain.
 		next.Root, next.Alternatives, next.Chain = was.Root, was.Alternatives, was.Chain
 		next.RuledOut, next.BlindSpots, next.Actions, next.Contributors = was.RuledOut, was.BlindSpots, was.Actions, was.Contributors
 		next.Title = explain.WithCause(next.Title, was.Title)
+		since := c.naming.since // what is awaited is so from the relapse on
 		c.naming = old.naming
+		c.naming.since = since
 	}
 	next.ID, next.Opened, next.Reopens = was.ID, was.Opened, was.Reopens+1
 	return next
@@ -145,14 +153,18 @@ func recurs(there float64) bool { return relapseOdds*there >= 1-there }
 // elsewhere reports whether a relapse turned out to be another trouble: the incident
 // that it opened again was sure of its root, and the answers hold next to nothing at
 // that place, though another root is sure, or the relapse is old enough for all to be
-// seen.
-func (e *caseBook) elsewhere(c *incidentCase, answers []explain.Answer, age telemetry.Duration) bool {
-	was := &c.former
-	if c.restored || was.Revision == 0 || !certainOf(was) {
+// seen. Not where it was found there since, for what comes and goes is not seen at all times;
+// nor while what shows that root is still to be read.
+func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetry.Duration) bool {
+	was, answers := &c.former, ev.Answers
+	if c.restored || was.Revision == 0 || !certainOf(was) || c.pinned.times > 0 && e.oneSpot(c.pinned.root, was.Root.Entity) {
+		return false
+	}
+	if age < awaitFor && ev.Unread(was.Root.Entity, e.signature(was.Root.Signature)) {
 		return false
 	}
 	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
-	return !recurs(there) && (kind(answers, answers[0].Name()) >= sure || age >= investigateFor)
+	return !recurs(there) && (answers[0].Signature != nil && answers[0].Confidence >= sure || age >= investigateFor)
 }
 
 // isAt reports whether an answer is at the place of an incident's root: equal to it, the

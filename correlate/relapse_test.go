@@ -45,7 +45,7 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 				x.former.State, x.former.Revision, x.former.Title = explain.StateResolved, 3, "as it was"
 			}
 			want := c.want && reopened // one that was never resolved corrects its root
-			if got := e.incidents.elsewhere(x, c.answers, c.age); got != want {
+			if got := e.incidents.elsewhere(x, &explain.Evidence{Answers: c.answers}, c.age); got != want {
 				t.Errorf("%s, reopened %v: %v", name, reopened, got)
 			}
 			if !want {
@@ -59,9 +59,65 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 			if in := &x.incident; in.ID == "inc-1" || in.SplitFrom == nil || *in.SplitFrom != "inc-1" || in.Reopens != 0 || x.published.Revision != 0 || x.naming.named() {
 				t.Errorf("its own: %+v", in)
 			}
-			if e.incidents.elsewhere(x, c.answers, c.age) {
+			if e.incidents.elsewhere(x, &explain.Evidence{Answers: c.answers}, c.age) {
 				t.Error("it departs again")
 			}
+		}
+	}
+}
+
+// TestWhatComesAndGoesIsNotElsewhere: a relapse that was found at its place once stays there
+// when it is not seen for a while.
+func TestWhatComesAndGoesIsNotElsewhere(t *testing.T) {
+	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
+	e, err := New(Config{Site: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := explain.Incident{Revision: 3, Root: explain.Root{Entity: node("a"), Signature: "cap", Confidence: 1}}
+	unseen := &explain.Evidence{Answers: []explain.Answer{{Entity: node("b"), Confidence: .3}, {Entity: node("c"), Confidence: .3}}}
+	for at, want := range map[string]bool{"": true, "a": false, "b": true} {
+		x := &incidentCase{former: was}
+		if at != "" {
+			x.pinned = pinnedRoot{root: node(at), signature: "cap", times: 1}
+		}
+		if got := e.incidents.elsewhere(x, unseen, investigateFor); got != want {
+			t.Errorf("found at %q since: elsewhere %v", at, got)
+		}
+	}
+}
+
+// TestOneRootThatDegradesOneJobAfterAnother: a job that becomes degraded for the root of
+// another job's incident, a few minutes after that was resolved, opens it again, and what it
+// cost the other one stays in it.
+func TestOneRootThatDegradesOneJobAfterAnother(t *testing.T) {
+	job := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Job, Name: name} }
+	storage := func(name string, confidence float64) explain.Root {
+		return explain.Root{Entity: telemetry.Entity{Kind: telemetry.Storage, Name: name}, Domain: telemetry.Software, Signature: "slow", Confidence: confidence}
+	}
+	for name, c := range map[string]struct {
+		now  explain.Root
+		want bool
+	}{
+		"the same":     {storage("s", .9), true},
+		"hardly known": {storage("s", .4), false},
+		"another":      {storage("t", .9), false},
+	} {
+		e, err := New(Config{Site: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := explain.Incident{ID: "inc-1", Revision: 3, Root: storage("s", .9), Impact: explain.Impact{Jobs: []explain.JobImpact{{Job: job("a"), GPUSecondsLost: 7}}}}
+		e.incidents.past = []*incidentCase{{job: job("a"), incident: was, published: was, resolved: 100e9}}
+		x := &incidentCase{job: job("b"), naming: naming{root: place{c.now.Entity, c.now.Signature}}}
+		next := explain.Incident{ID: "inc-2", Root: c.now, Onset: telemetry.Interval{Earliest: 300e9, Latest: 310e9}}
+		x.incident = e.incidents.place(x, next, 320e9)
+		if again := x.incident.ID == "inc-1"; again != c.want {
+			t.Errorf("%s: opens it again: %v", name, again)
+			continue
+		}
+		if jobs := e.incidents.together(x).Impact.Jobs; c.want && (len(jobs) != 2 || jobs[1].Job != job("a") || jobs[1].GPUSecondsLost != 7) {
+			t.Errorf("%s: what it cost: %+v", name, jobs)
 		}
 	}
 }
@@ -89,7 +145,7 @@ func TestWhatHasNoNameYetIsARelapseOfWhatItMayBe(t *testing.T) {
 		e.incidents.past = []*incidentCase{{job: job, incident: was, published: was, resolved: 200e9}}
 		// The likeliest is the root until an incident is published.
 		first := explain.Root{Entity: c.now[0].Entity, Signature: c.now[0].Signature, Confidence: c.now[0].Confidence}
-		if got := e.incidents.takeUp(&incidentCase{job: job}, &explain.Incident{Root: first, Alternatives: c.now[1:]}, 310e9); (got != nil) != c.want {
+		if got := e.incidents.takeUp(&incidentCase{job: job}, &explain.Incident{Root: first, Alternatives: c.now[1:], Onset: telemetry.Interval{Earliest: 300e9, Latest: 305e9}}, 310e9); (got != nil) != c.want {
 			t.Errorf("%s: %v", name, got != nil)
 		}
 	}
@@ -123,6 +179,7 @@ func TestACertainRootThatAnEarlierGuessDidNotHoldIsAnotherTrouble(t *testing.T) 
 		e.incidents.past = []*incidentCase{{job: job, incident: c.was, published: c.was, resolved: 100e9}}
 		next := explain.Incident{Root: now}
 		next.Root.Confidence = c.sure
+		next.Onset.Earliest = telemetry.Time(100e9).Add(c.after)
 		named := &incidentCase{job: job, naming: naming{root: place{now.Entity, now.Signature}}}
 		if got := e.incidents.takeUp(named, &next, telemetry.Time(100e9).Add(c.after)) != nil; got != c.again {
 			t.Errorf("%s: a relapse: %v", name, got)

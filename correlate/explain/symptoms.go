@@ -54,7 +54,14 @@ type Symptoms interface {
 // Awaits reports whether an answer states that nothing is broken while a series
 // that could contradict it has had no data since the job began to be degraded.
 func (e *Evidence) Awaits(a *Answer) bool {
-	return a.Signature != nil && a.Signature.Expect == ExpectBenign && e.Symptoms != nil && e.Symptoms.Pending(a.Entity, a.Signature)
+	return a.Signature != nil && a.Signature.Expect == ExpectBenign && e.Unread(a.Entity, a.Signature)
+}
+
+// Unread reports whether a series that a signature reads for a root has had no data since
+// the job began to be degraded, though it is still reported: it shows neither that the root
+// is there nor that it is not.
+func (e *Evidence) Unread(root telemetry.Entity, s *Signature) bool {
+	return s != nil && e.Symptoms != nil && e.Symptoms.Pending(root, s)
 }
 
 // named lists the suspects, in identity order.
