@@ -110,7 +110,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 		return false
 	}
 	c := e.examiner.open(j, h)
-	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0, single: h.Steps == 1 && !j.SavedIn(h)}
+	b := corroboration{belowThreshold: j.BelowThreshold(h, g), inProgress: h.Steps == 0, single: j.OneReport(h) && !j.SavedIn(h)}
 	now, sure := b.located(e.answer(e.examiner.gather(c, j, h, g)))
 	if sure < corroboratedAt || now == j.Entity {
 		return false // nothing is sure enough, or the job would corroborate itself
@@ -123,7 +123,7 @@ func (e *caseBook) corroborated(j *jobs.Job, h *jobs.Degradation, g telemetry.Ti
 type corroboration struct {
 	belowThreshold bool // no step is slow for certain by itself
 	inProgress     bool // no slow one has ended: it is the one in progress that is late
-	single         bool // one has, and holds no checkpoint that has grown
+	single         bool // one report of it has come, which holds no checkpoint that has grown
 }
 
 // admits reports whether an answer's evidence corroborates the steps as they are: a
@@ -133,7 +133,7 @@ type corroboration struct {
 // the job does, and by a queue build-up at an end of a link that was not there before:
 // not by what coincides by chance while the job does something else. What software
 // did in a single step is that step once more: a pause of one host, or a storage that
-// took a moment longer, is over with it.
+// took a moment longer, is over with it. A report of several steps may hold one such.
 func (b corroboration) admits(a *explain.Answer) bool {
 	s := a.Signature
 	switch {

@@ -165,9 +165,10 @@ func (j *Job) Forget(newUsual, unexplained bool) {
 		j.longs = j.longs[:0]
 		j.spikes.clear(j.Steps)
 	}
-	if h := j.Degradation; h != nil && !newUsual && h.Steps == 1 && h.State != Failed && h.State != Restarted {
-		j.longs.add(h.last, h.LastSlow, h.Sum-j.past.usual().median)
-		j.spikes.add(pending{h.LastSlow, h.Sum, 1, h.last})
+	if h := j.Degradation; h != nil && !newUsual && j.OneReport(h) && h.State != Failed && h.State != Restarted {
+		each := h.Sum / float64(h.Steps)
+		j.longs.add(h.last, h.LastSlow, each-j.past.usual().median)
+		j.spikes.add(pending{h.LastSlow, each, h.Steps, h.last})
 	}
 	j.Degradation, j.well = nil, j.LastEnd
 }

@@ -1,6 +1,12 @@
 package jobs_test
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/quintet-dc/quintet/correlate/jobs"
+	"github.com/quintet-dc/quintet/telemetry"
+)
 
 // TestABreakThatEndedByItselfIsNoStopAgain: an evaluation of which nothing is reported looks
 // like a stop the first time. The next one is waited for as long, and not much longer.
@@ -31,4 +37,29 @@ func TestTheFirstCheckpointIsLearned(t *testing.T) {
 	p.save(40, 41)
 	p.steps(20, 1)
 	p.wants("the next")
+}
+
+// TestOneReportOfSeveralSteps: what made all of them longer in the mean may be a pause in one
+// of them, until another report is long, too.
+func TestOneReportOfSeveralSteps(t *testing.T) {
+	p := newLife(t)
+	p.tens(40, 0.4)
+	var one []bool
+	p.corroborates = func(j *jobs.Job, h *jobs.Degradation, _ telemetry.Time) bool {
+		if h.Steps > 0 {
+			one = append(one, j.OneReport(h))
+		}
+		return false
+	}
+	p.tens(1, 0.44)
+	p.quiet(2)
+	if len(one) == 0 || slices.Contains(one, false) {
+		t.Fatalf("after one: %v", one)
+	}
+	p.tens(1, 0.44)
+	p.quiet(2)
+	h := &jobs.Degradation{Steps: 20}
+	if p.b.Job(played).OneReport(h) {
+		t.Error("twenty steps are two reports")
+	}
 }

@@ -160,6 +160,10 @@ func (j *Job) SavedIn(h *Degradation) bool {
 	return j.saving.End == h.LastSlow && j.grewBy(h.LastSlow, grownSome) > 0
 }
 
+// OneReport reports whether a degradation is known from one report alone, of one step or of
+// several.
+func (j *Job) OneReport(h *Degradation) bool { return h.Steps > 0 && h.Steps <= j.each() }
+
 // slowBySaving takes a step that ends at at and reports whether its checkpoint
 // begins a degradation.
 func (j *Job) slowBySaving(at telemetry.Time, x float64) bool {
