@@ -224,7 +224,7 @@ func (l *loss) path(v Values) {
 	}
 	put(v, PathDrops, l.drops, l.dropsSeen)
 	put(v, Ignored, l.ignored, l.ignoredSeen)
-	put(v, LostAroundOne, l.around, l.again > 1 && l.disordered > 1)
+	put(v, LostAroundOne, l.around, l.again > 1)
 }
 
 // packets is the part of the job's packets that is lost on its paths, as far as it is
@@ -304,16 +304,18 @@ func (f *fabricMeasures) nicParts(v Values, i int) {
 	}
 }
 
-// lostAround is twice the lesser of a NIC's parts of what the job retransmits and
-// of what the job receives out of order: both directions of all that it exchanges
-// with others.
+// lostAround is a NIC's part of what the job has to send again: of what it sends itself, or
+// of both directions of all that it exchanges with others.
 func (f *fabricMeasures) lostAround(i int) (float64, bool) {
 	sent, okSent := f.beyond(i, fabric.Sequence)
-	came, okCame := f.beyond(i, fabric.Disordered)
-	if !okSent || !okCame || !f.m.Ends[i].IsNIC() || f.losses.again <= 1 || f.losses.disordered <= 1 {
+	if !okSent || !f.m.Ends[i].IsNIC() || f.losses.again <= 1 {
 		return 0, false
 	}
-	return min(2*sent/f.losses.again, 2*came/f.losses.disordered, 1), true
+	part := sent / f.losses.again
+	if came, ok := f.beyond(i, fabric.Disordered); ok && f.losses.disordered > 1 {
+		part = max(part, min(2*part, 2*came/f.losses.disordered))
+	}
+	return min(part, 1), true
 }
 
 // mostAround is the largest lostAround of the job's NICs.
@@ -416,6 +418,10 @@ func (f *fabricMeasures) siblingsOf(i int) []int {
 	return f.linksOf(f.m.Ends[f.m.Ends[i].Peer].Owner, true)
 }
 
+// mostOfIt is the part of what a job has to send again from which it may be the trouble of
+// one NIC.
+const mostOfIt = 0.5
+
 // linksOf lists the main ends at which a switch sends to others or, into it, those at which
 // others send to it.
 func (f *fabricMeasures) linksOf(sw telemetry.Entity, into bool) (out []int) {
@@ -447,6 +453,9 @@ func (f *fabricMeasures) ailing() []int {
 		}
 		state, ok := f.state(i)
 		if h, seen := f.heeds(i); seen && f.losses.heedSeen && h < float64(0.6*f.losses.heeded) {
+			worse[i] = 2
+		}
+		if x, _ := f.lostAround(i); x >= mostOfIt {
 			worse[i] = 2
 		}
 		damage, _ := f.linkDamage(i)

@@ -87,7 +87,7 @@ func lossMeasures() []MeasureDoc {
 		{GroupExplained, "1", "the largest value of explained of its siblings and itself"},
 		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
 		{DisorderPart, "1", "of a nic, or of the port that faces it: its part of the packets that came out of order at the job's nics"},
-		{LostAround, "1", "of a nic, or of the port that faces it: twice the lesser of its parts of what the job's nics had to send again and of what came to them out of order: 1 where all that was lost came from it or went to it"},
+		{LostAround, "1", "of a nic, or of the port that faces it: its part of what the job's nics had to send again, or twice the lesser of that and of its part of what came to them out of order: 1 where all that was lost came from it, or came from it and went to it"},
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it receives none"},
 		{Unmarked, "1", "part of the time in which a queue was present, free to go, without one mark, beyond before"},
