@@ -313,7 +313,7 @@ func (f *fabricMeasures) lostAround(i int) (float64, bool) {
 	}
 	part := sent / f.losses.again
 	if came, ok := f.beyond(i, fabric.Disordered); ok && f.losses.disordered > 1 {
-		part = max(part, min(2*part, 2*came/f.losses.disordered))
+		part = max(part, float64(2*min(part, came/f.losses.disordered)))
 	}
 	return min(part, 1), true
 }
