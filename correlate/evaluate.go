@@ -306,10 +306,11 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 }
 
 // awaits reports whether what is still to be read may change the root that a case is about
-// to name: it contradicts that nothing is broken, or shows the root that is named.
+// to name: it contradicts that nothing is broken, or shows the root of the incident that the
+// case opened again.
 func (e *caseBook) awaits(c *incidentCase, ev *explain.Evidence, best *explain.Answer) bool {
-	n := &c.naming
-	return ev.Awaits(best) || ev.Unread(n.root.entity, e.signature(n.root.signature))
+	was := place{c.former.Root.Entity, c.former.Root.Signature}
+	return ev.Awaits(best) || c.former.Revision != 0 && c.naming.root == was && ev.Unread(was.entity, e.signature(was.signature))
 }
 
 // updateCost updates the cost in next; the cause stays as it was published.

@@ -216,3 +216,34 @@ func TestAPlaceInTheNetwork(t *testing.T) {
 		}
 	}
 }
+
+// unread is telemetry of which nothing has come since a degradation began.
+type unread struct{ explain.Symptoms }
+
+func (unread) Pending(telemetry.Entity, *explain.Signature) bool { return true }
+
+// TestOnlyARelapseWaitsForItsRoot: the root of an incident that was opened again stays named
+// while what shows it is still to be read. One that was named since was seen.
+func TestOnlyARelapseWaitsForItsRoot(t *testing.T) {
+	e, err := New(Config{Site: "s", Signatures: []explain.Signature{{Name: "cap"}, {Name: "late"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := telemetry.Entity{Kind: telemetry.Node, Name: "a"}
+	former := explain.Incident{Revision: 2, Root: explain.Root{Entity: node, Signature: "cap"}}
+	for name, c := range map[string]struct {
+		former explain.Incident
+		named  string
+		want   bool
+	}{
+		"the first time":               {explain.Incident{}, "cap", false},
+		"opened again":                 {former, "cap", true},
+		"and renamed since":            {former, "late", false},
+		"opened again for another": {explain.Incident{Revision: 2}, "cap", false},
+	} {
+		x := &incidentCase{former: c.former, naming: naming{root: place{node, c.named}}}
+		if got := e.incidents.awaits(x, &explain.Evidence{Symptoms: unread{}}, &explain.Answer{Entity: node}); got != c.want {
+			t.Errorf("%s: waits %v", name, got)
+		}
+	}
+}
