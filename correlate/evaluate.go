@@ -310,7 +310,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 // case opened again.
 func (e *caseBook) awaits(c *incidentCase, ev *explain.Evidence, best *explain.Answer) bool {
 	was := place{c.former.Root.Entity, c.former.Root.Signature}
-	return ev.Awaits(best) || c.former.Revision != 0 && c.naming.root == was && ev.Unread(was.entity, e.signature(was.signature))
+	return ev.Awaits(best) || c.naming.root == was && e.unread(c, ev)
 }
 
 // updateCost updates the cost in next; the cause stays as it was published.

@@ -25,12 +25,12 @@ func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.
 	listed := func(old *incidentCase) bool {
 		return old.job == c.job || slices.ContainsFunc(old.published.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
 	}
+	named := c.naming.named()
 	for i, old := range slices.Backward(e.past) {
 		if g.Sub(old.resolved) > reopenWithin {
 			continue
 		}
-		named, soon := c.naming.named(), next.Onset.Earliest.Sub(old.resolved) <= soonAgain
-		switch {
+		switch soon := next.Onset.Earliest.Sub(old.resolved) <= soonAgain; {
 		case !listed(old):
 			if named && oneRoot(&old.incident, next) && next.Root.Entity != c.job {
 				return i
@@ -160,11 +160,17 @@ func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetr
 	if c.restored || was.Revision == 0 || !certainOf(was) || c.pinned.times > 0 && e.oneSpot(c.pinned.root, was.Root.Entity) {
 		return false
 	}
-	if age < awaitFor && ev.Unread(was.Root.Entity, e.signature(was.Root.Signature)) {
+	if age < awaitFor && e.unread(c, ev) {
 		return false
 	}
 	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
 	return !recurs(there) && (answers[0].Signature != nil && answers[0].Confidence >= sure || age >= investigateFor)
+}
+
+// unread reports whether what shows the root of the incident that a case opened again is
+// still to be read.
+func (e *caseBook) unread(c *incidentCase, ev *explain.Evidence) bool {
+	return ev.Unread(c.former.Root.Entity, e.signature(c.former.Root.Signature))
 }
 
 // isAt reports whether an answer is at the place of an incident's root: equal to it, the

@@ -119,6 +119,10 @@ func TestOneRootThatDegradesOneJobAfterAnother(t *testing.T) {
 		if jobs := e.incidents.together(x).Impact.Jobs; c.want && (len(jobs) != 2 || jobs[1].Job != job("a") || jobs[1].GPUSecondsLost != 7) {
 			t.Errorf("%s: what it cost: %+v", name, jobs)
 		}
+		e.incidents.cases = []*incidentCase{{job: job("a")}}
+		if jobs := e.incidents.together(x).Impact.Jobs; len(jobs) != 1 {
+			t.Errorf("%s: what it cost a job that has a case of its own: %+v", name, jobs)
+		}
 	}
 }
 
@@ -236,9 +240,9 @@ func TestOnlyARelapseWaitsForItsRoot(t *testing.T) {
 		named  string
 		want   bool
 	}{
-		"the first time":               {explain.Incident{}, "cap", false},
-		"opened again":                 {former, "cap", true},
-		"and renamed since":            {former, "late", false},
+		"the first time":           {explain.Incident{}, "cap", false},
+		"opened again":             {former, "cap", true},
+		"and renamed since":        {former, "late", false},
 		"opened again for another": {explain.Incident{Revision: 2}, "cap", false},
 	} {
 		x := &incidentCase{former: c.former, naming: naming{root: place{node, c.named}}}

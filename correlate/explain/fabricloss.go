@@ -418,10 +418,6 @@ func (f *fabricMeasures) siblingsOf(i int) []int {
 	return f.linksOf(f.m.Ends[f.m.Ends[i].Peer].Owner, true)
 }
 
-// mostOfIt is the part of what a job has to send again from which it may be the trouble of
-// one NIC.
-const mostOfIt = 0.5
-
 // linksOf lists the main ends at which a switch sends to others or, into it, those at which
 // others send to it.
 func (f *fabricMeasures) linksOf(sw telemetry.Entity, into bool) (out []int) {
@@ -436,6 +432,10 @@ func (f *fabricMeasures) linksOf(sw telemetry.Entity, into bool) (out []int) {
 	}
 	return out
 }
+
+// mostOfIt is the part of what a job has to send again from which it may be the trouble of
+// one NIC.
+const mostOfIt = 0.5
 
 // ailing lists ends on the job's paths whose link shows a fault of its own, with or
 // without a queue: damage, a leak, a link that was down, a NIC at which packets

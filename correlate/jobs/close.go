@@ -69,10 +69,7 @@ func (j *Job) noStepFor(g telemetry.Time) float64 { return float64(g.Add(-j.dela
 // been lost. The time of a checkpoint is reported as part of each step of a report:
 // it takes as many times that. Where one is due it may take longer, and be no loss.
 func (j *Job) idlePatience(u usual) float64 {
-	most := j.announced.most()
-	for _, l := range j.longs {
-		most = max(most, l.extra)
-	}
+	most := max(j.announced.most(), j.longs.most())
 	if most == 0 {
 		return idleQuiet
 	}

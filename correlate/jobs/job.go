@@ -191,10 +191,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 			gap -= j.wrote
 		}
 		n = j.stepsOf(gap, x)
-		between := gap
-		if j.sparse() {
-			between = j.perStep(gap)
-		}
+		between := j.ofOneStep(gap)
 		switch h := j.Degradation; {
 		case h == nil:
 			if first = j.afterBreak(between - x); first {
@@ -223,11 +220,15 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 // a checkpoint that is no part of the reported step is between two of them; in a
 // report of several steps, its time is divided among them.
 func (j *Job) took(at telemetry.Time, x float64) float64 {
-	between := float64(at-j.LastEnd) / 1e9
+	return max(x, j.ofOneStep(float64(at-j.LastEnd)/1e9))
+}
+
+// ofOneStep is what part of the seconds between two reports is of one step.
+func (j *Job) ofOneStep(seconds float64) float64 {
 	if j.sparse() {
-		between = j.perStep(between)
+		return j.perStep(seconds)
 	}
-	return max(x, between)
+	return seconds
 }
 
 // maxStepsPerReport bounds the steps that one report can represent.
@@ -258,6 +259,10 @@ func (j *Job) each() int {
 	}
 	return j.stepsOf(j.gaps.usual().median, j.past.usual().median)
 }
+
+// OneReport reports whether a degradation is known from one report alone, of one step or of
+// several.
+func (j *Job) OneReport(h *Degradation) bool { return h.Steps > 0 && h.Steps <= j.each() }
 
 func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	u := j.past.usual()

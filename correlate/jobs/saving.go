@@ -81,8 +81,9 @@ func (j *Job) wroteIn(at telemetry.Time, x float64) {
 // fileSaving records the checkpoint. Of those of a degraded job it learns nothing, except of
 // the first that it is known to write, which alone may have looked like a stop.
 func (j *Job) fileSaving() {
-	first := len(j.saves.usual.lengths) == 0 && j.Degradation != nil && j.Degradation.Steps == 0
-	j.saves.record(j.Steps, j.saving.Seconds, (j.Degradation == nil || first) && j.grew(j.saving.End) == 0)
+	h := j.Degradation
+	learns := h == nil || h.Steps == 0 && len(j.saves.usual.lengths) == 0
+	j.saves.record(j.Steps, j.saving.Seconds, learns && j.grew(j.saving.End) == 0)
 }
 
 // turn is how many reports lay between the last two, 0 where it is not known.
@@ -159,10 +160,6 @@ func (j *Job) savedSlowly(g telemetry.Time, u usual) *Degradation {
 func (j *Job) SavedIn(h *Degradation) bool {
 	return j.saving.End == h.LastSlow && j.grewBy(h.LastSlow, grownSome) > 0
 }
-
-// OneReport reports whether a degradation is known from one report alone, of one step or of
-// several.
-func (j *Job) OneReport(h *Degradation) bool { return h.Steps > 0 && h.Steps <= j.each() }
 
 // slowBySaving takes a step that ends at at and reports whether its checkpoint
 // begins a degradation.
