@@ -189,7 +189,7 @@ func TestViews(t *testing.T) {
 		}
 		list = append(list, browsertest.Scenario{Name: name, URL: newSite(t, world).URL})
 	}
-	list = append(list, browsertest.Scenario{Name: "manyRanks", URL: newSite(t, full(t, sim.Sized(64))).URL})
+	list = append(list, browsertest.Scenario{Name: "manyRanks", URL: newSite(t, full(t, sim.Sized(64), mostRanks)).URL})
 	scenarios(t, list...)
 }
 

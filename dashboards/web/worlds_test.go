@@ -181,12 +181,12 @@ func hostile(t *testing.T) api {
 }
 
 // crowded is a site with many jobs and incidents.
-func crowded(t *testing.T) api {
+func crowded(t *testing.T, jobCount int) api {
 	r := answered(t, "slownic-2", today.Sub(time.Unix(0, 0)))
 	jobs, incidents := []any{}, []any{}
 	one := r.job("job:train", r.end, 12)
 	delete(one, "recent")
-	for i := range 1000 {
+	for i := range jobCount {
 		j := maps.Clone(one)
 		maps.Copy(j, object{"job": fmt.Sprintf("job:run-%04d.%d", i, 7000+i*13), "gpus": 8 * (1 + i*i%257), "step_seconds": 0.5 + float64(i%40)/10})
 		jobs = append(jobs, j)

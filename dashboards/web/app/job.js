@@ -20,8 +20,8 @@ import { upToDate } from "./uptodate.js";
 
 const every = 15000; // ms of the log between two questions to the history
 const mapStep = 15e3, mapSpan = 20 * 60e3; // ms between columns, and of the map
-const pieces = 5; // questions, one an update, in which the past of the ranks that are drawn next is read
-const mostRanks = 256; // rows, as many as an update can take in at once and eyes can distinguish; of more, those that wait least and most
+const pieces = 8; // questions in which the past of the ranks that are drawn next is read
+const mostRanks = 128; // rows, as many as an update can take in at once and eyes can distinguish; of more, those that wait least and most
 const fewRanks = 8, fewNodes = 24;
 const measures = [["rank_compute_seconds", "computes"], ["rank_comm_wait_seconds", "waits for others"], ["rank_comm_transfer_seconds", "moves data"]];
 const names = measures.map(([m]) => m).join("|"), always = measures.slice(0, 2).map(([m]) => m); // of whom waits for whom; others are read while they are looked at
@@ -36,8 +36,9 @@ export class Job {
     this.id = `job:${name}`;
     this.measure = measures[0][0];
     this.control = new AbortController();
-    // The two parts of the history are read at different updates: together they take too long for one.
-    this.parts = [{ at: -Infinity, read: (...how) => this.askCurves(...how), fail: (error) => this.curves.fail(error) }, { at: -Infinity, read: (...how) => this.askRanks(...how), fail: (error) => this.failRanks(error) }];
+    // The parts of the history are read at different updates: together they take too long for one.
+    this.parts = [[this.askCurves, (error) => this.curves.fail(error)], [this.askRanks, (error) => this.failRanks(error)], [this.askNext, (error) => this.failRanks(error)]]
+      .map(([read, fail]) => ({ at: -Infinity, read: read.bind(this), fail }));
     this.history = new Prometheus();
     this.history.settled = -Infinity; // no question is asked twice
     this.ranksRead = { loaded: false, failure: "" }; // of its ranks
@@ -130,27 +131,41 @@ export class Job {
 
   async askRanks(at, signal) {
     const counted = new Map((await this.history.instant(`count({__name__=~"${names}",job=${quoted(this.name)}}) by (__name__)`, at, signal)).map((r) => [r.labels.__name__, r.v]));
-    const size = counted.get(measures[0][0]) ?? 0, { shown } = this, goes = shown?.to > at - mapSpan / 2 && shown.to <= at && shown.size === size;
-    const choose = () => ({ at, size, to: at - mapSpan - mapStep, tables: Object.fromEntries((size > 0 ? [...always, this.measure] : measures.map(([m]) => m)).map((m) => [m, tableOf([])])) });
-    const read = async (chosen, to, from = chosen.to + mapStep) => {
-      const newer = await this.readRanks(chosen, Object.keys(chosen.tables), { from, to });
-      for (const [m, table] of Object.entries(newer)) chosen.tables[m] = continued(chosen.tables[m], table, at - mapSpan);
-      return Object.assign(chosen, { to });
-    };
-    // Of what is drawn already only the end is asked for, back to where the history
-    // may still change. Of many ranks those that now wait least and most are read
-    // meanwhile, a piece with each update, because all of their past takes too long
-    // for one. They take the place of the others within a minute or two: until then
-    // of those only what is now is asked for again.
-    const next = this.next = goes && size > mostRanks ? this.next ?? choose() : null, end = next?.to + mapSpan / pieces;
-    if (goes && !(end > at - unsettled)) {
-      await read(shown, at, grid(shown.to - (next ? now * mapStep : unsettled), mapStep));
-      if (next) await read(next, end);
-    } else {
-      this.shown = await read(next ?? choose(), at);
-      this.next = null;
-    }
+    const size = counted.get(measures[0][0]) ?? 0, { shown } = this;
+    // Of what is drawn already only the end is asked for, back to where the history may still change.
+    if (shown?.to > at - mapSpan / 2 && shown.to <= at && shown.size === size) await this.readOn(shown, { at, to: at, from: grid(shown.to - (this.next ? now * mapStep : unsettled), mapStep) });
+    else [this.shown, this.next] = [await this.readOn(this.chosen(at, size), { at, to: at }), null];
     for (const b of this.choices) show(b, counted.has(b.dataset.measure) || this.shown.tables[b.dataset.measure]?.rows.length > 0);
+    this.drawRanks();
+  }
+
+  // askNext reads, of many ranks, those that now wait least and most: a piece at a
+  // time, because all of their past takes too long for one update. They take the place
+  // of those that are drawn within two minutes or three.
+  async askNext(at) {
+    const size = this.shown?.size ?? 0;
+    if (size <= mostRanks) return;
+    const next = this.next ??= this.chosen(at, size), end = next.to + mapSpan / pieces, last = end > at - unsettled;
+    await this.readOn(next, { at, to: last ? at : end });
+    if (!last || this.next !== next) return;
+    [this.shown, this.next] = [next, null];
+    this.drawRanks();
+  }
+
+  // chosen are the ranks as of an instant, of which nothing is read yet.
+  chosen(at, size) {
+    const read = size > 0 ? [...always, this.measure] : measures.map(([m]) => m);
+    return { at, size, to: at - mapSpan - mapStep, tables: Object.fromEntries(read.map((m) => [m, tableOf([])])) };
+  }
+
+  // readOn reads what is chosen from an instant on, or from where it ends, and forgets what is older than the map.
+  async readOn(chosen, { at, to, from = chosen.to + mapStep }) {
+    const newer = await this.readRanks(chosen, Object.keys(chosen.tables), { from, to });
+    for (const [m, table] of Object.entries(newer)) chosen.tables[m] = continued(chosen.tables[m], table, at - mapSpan);
+    return Object.assign(chosen, { to });
+  }
+
+  drawRanks() {
     this.drawMap();
     Object.assign(this.ranksRead, { loaded: true, failure: "" });
     once(this.waits, [this.ranksRead], () => this.drawWaits());

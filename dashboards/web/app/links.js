@@ -11,6 +11,7 @@ import { plural } from "./format.js";
 
 const mostSwitches = 160, mostOfPlane = 160; // beyond which links are put together
 const gapOfLines = 46, gapOfBundles = 24, stubLength = 13, leastApart = 3; // px
+const mostBehind = 20000; // ms of the log between the two parts of what is drawn
 const faint = 0.03, visible = 0.35; // shares of a scale: below the first a link is grey, above it is at least as strong as the second
 
 const joined = new WeakMap(); // ports, as the plant lists them -> their links: a list is kept for a minute
@@ -42,7 +43,7 @@ function join(ports) {
 export class Links {
   constructor() { this.forget(); }
 
-  forget() { Object.assign(this, { links: [], known: [], together: false, loads: new Map() }); }
+  forget() { Object.assign(this, { links: [], known: [], together: false, loads: new Map(), read: {} }); }
 
   /** ask asks for links and their values as of an instant. switches are the fabric's, m is what colours them. */
   async ask(switches, m, { at, now, signal }) {
@@ -51,12 +52,22 @@ export class Links {
       Object.assign(this, { together: true, links: [], known: [], loads: new Map(result.map((r) => [r.labels.switch, r.v])) });
       return;
     }
-    // Where all loads are known, a value of zero draws and lists nothing.
-    const zeros = this.known.length > 0 && this.known.every((x) => Number.isFinite(x.load)) ? " > 0" : "";
-    const questions = { loads: byEveryPort(use), down: `${byEveryPort(downs)} > 0`, ...(m !== use && { values: byEveryPort(m) + zeros }) };
+    const zeros = this.known.length > 0 && this.known.every((x) => Number.isFinite(x.load)) ? " > 0" : ""; // where all loads are known, a value of zero draws and lists nothing
+    const parts = { width: { loads: byEveryPort(use) }, colour: { down: `${byEveryPort(downs)} > 0`, ...(m !== use && { values: byEveryPort(m) + zeros }) } };
+    const due = this.#due(m, at), questions = Object.assign({}, ...due.map((part) => parts[part]));
     const [list, answer] = await Promise.all([plant.list("port", { now }), past.instant(together(questions), at, signal)]);
-    const links = linksOf(list.entities), { loads, down, values } = apart(questions, answer), byLoad = ofPorts(loads);
-    Object.assign(this, { together: false, links, measure: m, known: known(links, { loads: byLoad, down: ofPorts(down), values: values ? ofPorts(values) : byLoad, m }) });
+    const links = linksOf(list.entities), found = Object.entries(apart(questions, answer)).map(([name, of]) => [name, ofPorts(of)]);
+    const read = this.read = { ...this.read, ...Object.fromEntries(found), ...Object.fromEntries(due.map((part) => [part, at])) };
+    Object.assign(this, { together: false, links, measure: m, known: known(links, { ...read, values: m === use ? read.loads : read.values, m }) });
+  }
+
+  // #due are the parts that are read at a moment: while the view follows the log, what
+  // makes lines wide and what colours them in turn, since all of it takes too long for
+  // one update.
+  #due(m, at) {
+    const { width, colour } = this.read, recent = (t) => t < at && at - t <= mostBehind;
+    if (m === use || m !== this.measure || !recent(width) || !recent(colour)) return ["width", "colour"];
+    return [width < colour ? "width" : "colour"];
   }
 
   /** gap is how far apart tiers stand, and room what is left below the last one, px. */

@@ -182,17 +182,17 @@ export async function manyRanks({ page, site, url, check }) {
     return n;
   });
   const chosen = new Set();
-  for (let i = 1; i <= 16; i++) { // of 15 seconds: curves at one, ranks at the next
+  for (let i = 1; i <= 60; i++) { // of 5 seconds: curves at one, ranks at the next, those that are drawn next at the third
     const before = await asked();
-    await site.send("state", { tick: new Date(Date.parse(tick) + i * 15000).toISOString() });
-    await page.waitForFunction((t) => Date.parse(document.querySelector(".time time").getAttribute("datetime")) >= t, Date.parse(tick) + i * 15000);
+    await site.send("state", { tick: new Date(Date.parse(tick) + i * 5000).toISOString() });
+    await page.waitForFunction((t) => Date.parse(document.querySelector(".time time").getAttribute("datetime")) >= t, Date.parse(tick) + i * 5000);
     for (let k = 0; k < 20 && await asked() === before; k++) await page.waitForTimeout(20);
     await page.waitForTimeout(50);
-    check(await holes() === 0, `the map has a hole after ${i * 15} s`);
-    chosen.add(Number(/\d+/.exec(await page.locator(".waiting tbody th").first().innerText())[0]) % 8);
+    check(await holes() === 0, `the map has a hole after ${i * 5} s`);
+    chosen.add(Number(/\d+/.exec(await page.locator(".waiting tbody th").first().innerText())[0]) % 16);
   }
   check(chosen.size >= 2, `the ranks that are drawn change: ${[...chosen]}`);
-  check(plain(await page.locator(".jobranks").innerText()).includes("256 of 4096 ranks"), "how many they are of");
+  check(plain(await page.locator(".jobranks").innerText()).includes("128 of 4096 ranks"), "how many they are of");
   await page.getByRole("button", { name: "moves data" }).click();
   await page.waitForFunction(() => !document.querySelector(".jobranks").innerText.includes("Reading"));
   check(await holes() === 0, "a measure that was not read before is whole");
