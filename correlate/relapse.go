@@ -54,21 +54,19 @@ func (e *caseBook) mayRecur(was, next *explain.Incident) bool {
 	if !certainOf(was) {
 		return true
 	}
-	likely, there := 0.0, 0.0
-	answers := next.Answers()
-	for _, a := range answers {
+	likely := 0.0
+	var answers []explain.Answer
+	for _, a := range next.Answers() {
 		here := 0.0
-		for _, b := range answers {
+		for _, b := range next.Answers() {
 			if e.oneSpot(a.Entity, b.Entity) {
 				here += b.Confidence
 			}
 		}
 		likely = max(likely, here)
-		if e.isAt(was, &explain.Answer{Entity: a.Entity, Signature: e.signature(a.Signature), Confidence: a.Confidence}) {
-			there += a.Confidence
-		}
+		answers = append(answers, explain.Answer{Entity: a.Entity, Signature: e.signature(a.Signature), Confidence: a.Confidence})
 	}
-	return likely < publishAtLast || recurs(there)
+	return likely < publishAtLast || recurs(e.there(was, answers))
 }
 
 // certainOf reports whether an incident is very sure of a root that has a name.
@@ -157,14 +155,31 @@ func recurs(there float64) bool { return relapseOdds*there >= 1-there }
 // nor while what shows that root is still to be read.
 func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetry.Duration) bool {
 	was, answers := &c.former, ev.Answers
-	if c.restored || was.Revision == 0 || !certainOf(was) || c.pinned.times > 0 && e.oneSpot(c.pinned.root, was.Root.Entity) {
+	if c.restored || was.Revision == 0 || c.pinned.times > 0 && e.oneSpot(c.pinned.root, was.Root.Entity) {
 		return false
 	}
 	if age < awaitFor && e.unread(c, ev) {
 		return false
 	}
-	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
-	return !recurs(there) && (answers[0].Signature != nil && answers[0].Confidence >= sure || age >= investigateFor)
+	if !certainOf(was) {
+		return (was.Root.Signature == explain.Unknown || ofKind(was) < sure) && e.wasNot(was, &answers[0])
+	}
+	return !recurs(e.there(was, answers)) && (answers[0].Signature != nil && answers[0].Confidence >= sure || age >= investigateFor)
+}
+
+// wasNot reports whether an answer that is sure is at a place that an incident, which was
+// not sure of its root and named another, listed for next to nothing.
+func (e *caseBook) wasNot(was *explain.Incident, now *explain.Answer) bool {
+	if now.Signature == nil || now.Confidence < sure || e.oneSpot(was.Root.Entity, now.Entity) {
+		return false
+	}
+	there := 0.0
+	for _, a := range was.Answers() {
+		if e.oneSpot(a.Entity, now.Entity) {
+			there += a.Confidence
+		}
+	}
+	return !recurs(there)
 }
 
 // unread reports whether what shows the root of the incident that a case opened again is
@@ -173,15 +188,22 @@ func (e *caseBook) unread(c *incidentCase, ev *explain.Evidence) bool {
 	return ev.Unread(c.former.Root.Entity, e.signature(c.former.Root.Signature))
 }
 
-// isAt reports whether an answer is at the place of an incident's root: equal to it, the
-// other end of its cable, a part of it or the whole, or the same fault where the incident
-// lists it; in the network, where one link's fault is seen at many, whatever is not very
-// sure.
-func (e *caseBook) isAt(in *explain.Incident, a *explain.Answer) bool {
-	if e.oneSpot(a.Entity, in.Root.Entity) || a.Name() == in.Root.Signature && lists(in, a.Entity) {
-		return true
+// there returns how much of the answers is at the place of an incident's root: equal to
+// it, the other end of its cable, a part of it or the whole, or the same fault where the
+// incident lists it. In the network one link's fault is seen at many: where what is not
+// very sure there is likelier than all else together, it counts.
+func (e *caseBook) there(in *explain.Incident, answers []explain.Answer) float64 {
+	at := func(a *explain.Answer) bool {
+		return e.oneSpot(a.Entity, in.Root.Entity) || a.Name() == in.Root.Signature && lists(in, a.Entity)
 	}
-	return a.Signature != nil && in.Root.Domain == telemetry.Network && network(a) && a.Confidence < surely
+	around := func(a *explain.Answer) bool {
+		return !at(a) && in.Root.Domain == telemetry.Network && a.Signature != nil && network(a) && a.Confidence < surely
+	}
+	out := sum(answers, at)
+	if all := sum(answers, around); all >= sure {
+		out += all
+	}
+	return out
 }
 
 // depart gives back the incident that a case opened again, as it was when it was resolved,

@@ -66,6 +66,58 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 	}
 }
 
+// TestARelapseOfWhatWasNotSure: an incident that was not sure of its root is not that of a
+// relapse which is sure of a place that it listed for next to nothing.
+func TestARelapseOfWhatWasNotSure(t *testing.T) {
+	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
+	jitter := &explain.Signature{Name: "jitter", Domain: telemetry.Software}
+	e, err := New(Config{Site: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := explain.Incident{Revision: 3, Root: explain.Root{Entity: node("a"), Signature: "late", Confidence: .37},
+		Alternatives: []explain.Alternative{{Entity: node("b"), Signature: explain.Unknown, Confidence: .2}}}
+	unnamed := was
+	unnamed.Alternatives, unnamed.Root = was.Answers(), explain.Root{}
+	for name, c := range map[string]struct {
+		was   explain.Incident
+		at    string
+		sure  float64
+		wants bool
+	}{
+		"at another place":              {was, "c", .7, true},
+		"at a place that was likely":    {was, "b", .7, false},
+		"at the place that was named":   {was, "a", .7, false},
+		"not sure":                      {was, "c", .4, false},
+		"none was named":                {unnamed, "c", .7, true},
+		"none was named, it was listed": {unnamed, "a", .7, false},
+	} {
+		ev := &explain.Evidence{Answers: []explain.Answer{{Entity: node(c.at), Signature: jitter, Confidence: c.sure}}}
+		if got := e.incidents.elsewhere(&incidentCase{former: c.was}, ev, investigateFor); got != c.wants {
+			t.Errorf("%s: elsewhere %v", name, got)
+		}
+	}
+}
+
+// TestTheNetworkAsAWhole: one link's fault is seen at many. A relapse whose answers in the
+// network are likelier than all else may be that of a link; a few that are no candidates more
+// than others do not make it so.
+func TestTheNetworkAsAWhole(t *testing.T) {
+	lossy := &explain.Signature{Name: "lossy", Domain: telemetry.Network}
+	port := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Port, Name: name} }
+	e, err := New(Config{Site: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := explain.Incident{Revision: 3, Root: explain.Root{Entity: port("s/1"), Domain: telemetry.Network, Signature: "lossy", Confidence: 1}}
+	for each, want := range map[float64]bool{.3: false, .07: true} {
+		ev := &explain.Evidence{Answers: []explain.Answer{{Entity: port("r/1"), Signature: lossy, Confidence: each}, {Entity: port("r/2"), Signature: lossy, Confidence: each}}}
+		if got := e.incidents.elsewhere(&incidentCase{former: was}, ev, investigateFor); got != want {
+			t.Errorf("two links with %v each: elsewhere %v", each, got)
+		}
+	}
+}
+
 // TestWhatComesAndGoesIsNotElsewhere: a relapse that was found at its place once stays there
 // when it is not seen for a while.
 func TestWhatComesAndGoesIsNotElsewhere(t *testing.T) {

@@ -47,10 +47,9 @@ func (e *caseBook) stopsApart(c *incidentCase, j *jobs.Job, g telemetry.Time) bo
 		return false
 	}
 	answers := e.answer(e.examiner.gatherPart(c, j, stop, g))
-	there := sum(answers, func(a *explain.Answer) bool { return e.isAt(was, a) })
 	best := &answers[0]
 	broken := best.Broken() && best.Signature.CorroboratesAtOnce && kind(answers, best.Name()) >= sure
-	return there < likelyThere && (broken || h.State == jobs.Failed && age >= investigateFor)
+	return e.there(was, answers) < likelyThere && (broken || h.State == jobs.Failed && age >= investigateFor)
 }
 
 // turnedInto reports whether a job stopped where one case ended, or ran again, though more
