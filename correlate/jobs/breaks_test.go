@@ -63,3 +63,39 @@ func TestOneReportOfSeveralSteps(t *testing.T) {
 		t.Error("twenty steps are two reports")
 	}
 }
+
+// TestReportsThatEachHoldACheckpoint: of a job that saves as often as it reports, such a
+// report is the usual one. It is judged, or nothing would be known of the job.
+func TestReportsThatEachHoldACheckpoint(t *testing.T) {
+	p := newLife(t)
+	saved := func(n int, length float64) {
+		for range n {
+			p.quiet(9)
+			p.event("checkpoint_started", "")
+			p.quiet(1)
+			p.event("checkpoint_ended", "")
+			p.quiet(0.5)
+			p.b.Observe(played, p.now, length, 0)
+		}
+	}
+	saved(40, 1)
+	saved(12, 1.5)
+	p.wants("half as long again", "slow")
+	saved(12, 1)
+	p.wants("as before", "well")
+}
+
+// TestAllStepsLongerByLessThanSingleOnes: long steps now and then make a job's steps vary by
+// more than what all of them are longer by later. That they all are is certain all the same.
+func TestAllStepsLongerByLessThanSingleOnes(t *testing.T) {
+	p := newLife(t)
+	for _, x := range []struct {
+		long  float64
+		usual int
+	}{{1.03, 0}, {1.09, 1}, {1.13, 6}, {1.23, 9}, {1.085, 7}} {
+		p.tens(1, x.long)
+		p.tens(x.usual, 1)
+	}
+	p.tens(12, 1.066)
+	p.wants("a fifteenth longer", "slow")
+}

@@ -215,7 +215,8 @@ func (j *Job) degradation(g telemetry.Time, u usual, age float64, stalled bool) 
 	if j.blocks.slow && !j.eachSlow(u) {
 		return j.blocksDegraded(g, u)
 	} else if level := level(suspects); level <= first && j.shifted(u) {
-		first, h.line = u.median+u.sigma, u.median/2+level/2
+		h.line = u.median/2 + level/2
+		first = min(u.median+u.sigma, h.line) // single long ones may have made sigma more than what all are longer by
 	}
 	for len(suspects) > 0 && suspects[0].length <= first {
 		suspects = suspects[1:] // it was only noise

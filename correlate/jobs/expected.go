@@ -28,6 +28,31 @@ const (
 type announcements struct {
 	took  [2]past // of checkpoints, and of other phases
 	phase bool    // the last one that was reported is another phase
+	inRow int     // reports in a row that it explained
+}
+
+// excuses reports whether a report is left out that a checkpoint or another phase
+// explains. Where each report holds one, as of a job that saves as often as it reports or
+// generates between its steps, that is the usual report, and is judged like any other:
+// else nothing would ever be known of such a job.
+func (j *Job) excuses(explained, apart bool) bool {
+	switch {
+	case j.phase != "":
+		return explained // it is in that phase
+	case !explained && !apart:
+		j.announced.inRow = 0
+		return false
+	}
+	j.announced.inRow++
+	if j.announced.inRow < minPast || apart {
+		return explained
+	}
+	if j.announced.inRow == minPast && j.past.usual().n < minPast {
+		for _, s := range j.Recent[max(0, len(j.Recent)-minPast) : len(j.Recent)-1] {
+			j.past.add(s.Even)
+		}
+	}
+	return false
 }
 
 // now is of what was reported last.

@@ -171,7 +171,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if u := j.past.usual(); (excused || apart && j.Degradation == nil) && u.n >= minPast {
 		j.announce(max(0, j.took(at, x)-u.median))
 	}
-	if excused || j.otherwise(at, x) && (j.Degradation == nil || j.Degradation.Since == 0) {
+	if excused = excused || j.otherwise(at, x) && (j.Degradation == nil || j.Degradation.Since == 0); j.excuses(excused, apart) {
 		j.account(at, x, 1)
 		j.spend(at)
 		j.LastEnd = at
@@ -386,6 +386,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 		j.announced.took[k].snapshot(c)
 	}
 	c.Bool(&j.announced.phase)
+	c.Int(&j.announced.inRow)
 	j.odds.snapshot(c)
 	c.Time(&j.savedAt)
 	c.F64(&j.wrote)
