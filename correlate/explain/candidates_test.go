@@ -75,6 +75,29 @@ func TestWhoSendsWhatAPortSendsMore(t *testing.T) {
 	s.hides("port:leaf1/h7", explain.SentByOthers)
 }
 
+// Packets that are sent again are sent by the job's own NICs: where none counts them, one of
+// them that sends as much more shows it.
+func TestANICOfTheJobSendsWhatAPortSendsMore(t *testing.T) {
+	for name, more := range map[string]float64{"as much": 0.4, "a little": 0.1} {
+		s := calm(t)
+		s.blames(1, "port:leaf1/h7")
+		s.before("port:leaf1/h7").Util = 0
+		n := s.now("port:leaf1/h7")
+		n.Util, n.RUtil = 0.4, load
+		s.now("nic:h0/n0").Util = load + more
+		if _, seen := s.candidates()["port:leaf1/h7"].Values[explain.SentByOthers]; seen != (more >= 0.2) {
+			t.Errorf("%s: that others send it is known: %v", name, seen)
+		}
+	}
+}
+
+// Where no pause is counted, that a host sends none is not known.
+func TestPauseThatIsNotCountedIsNotKnown(t *testing.T) {
+	s := slowReceiver(t)
+	s.now("nic:h7/n0").Stops = false
+	s.hides("nic:h7/n0", explain.PauseSent, explain.PauseSentIdle)
+}
+
 // Whoever sends more may be among the NICs that are not read.
 func TestWhatIsSentByNICsThatAreNotReadIsNotKnown(t *testing.T) {
 	s := calm(t)

@@ -29,6 +29,7 @@ const (
 type loss struct {
 	resent, most, taken   float64
 	resentSeen, takenSeen bool
+	counted               bool // NICs count what they send again
 	damage, leak, drops   float64
 	leakError             float64 // of the link whose leak is known worst
 	damageSeen, leakSeen  bool
@@ -63,9 +64,9 @@ func (f *fabricMeasures) loss() loss {
 			l.drops, l.dropsSeen = l.drops+d, true
 		}
 	}
-	if !l.resentSeen && l.damageSeen {
+	if l.counted = l.resentSeen; !l.counted && l.damage > 0 {
 		// Where no NIC counts its retransmissions, every packet that arrived
-		// damaged counts as one.
+		// damaged counts as one. That none did says nothing of those that were lost.
 		l.resent, l.most, l.resentSeen = l.damage, l.damage, true
 	}
 	return l

@@ -245,14 +245,15 @@ func (f *fabricMeasures) lopsided(i int) float64 {
 // sentByOthers measures whether hosts outside the job, which send rise links more than before,
 // send what end i sends more than it receives. If they do not, its own hosts do: they send
 // packets again, with each that is counted the rest of its window, or send to one host what
-// they sent to others. Which it is, is known only where they send packets again.
+// they sent to others. Which it is, is known only where they count what they send again, or,
+// where none does, where one of them sends more.
 func (f *fabricMeasures) sentByOthers(v Values, i int, rise float64) {
 	more, err := v[Lopsided], float64(math.Sqrt2*f.loadErr(i))
 	if more <= err {
 		return
 	}
 	part := min(max(rise, 0)/more, ratioCap)
-	if part < 1 && f.losses.most < leastAgain {
+	if part < 1 && f.losses.most < leastAgain && (f.losses.counted || f.ownRise() < float64(more*f.m.Ends[i].Speed)/2) {
 		return
 	}
 	v[SentByOthers] = part
@@ -266,6 +267,9 @@ func (f *fabricMeasures) stops(v Values, i int) {
 		v[PauseReceived] = n.PauseReceived - b.PauseReceived
 	}
 	if p := f.m.Ends[i].Peer; p >= 0 && f.e.Fabric.Now.Of[p].Credits {
+		return
+	}
+	if !n.Stops {
 		return
 	}
 	v[PauseSent] = n.PauseSent - b.PauseSent

@@ -115,7 +115,7 @@ func calm(t *testing.T) *site {
 	now, before := &fabric.Readings{Map: m, Of: make([]fabric.Reading, n)}, &fabric.Readings{Map: m, Of: make([]fabric.Reading, n)}
 	blame := &fabric.Blame{At: make([]float64, n), Via: make([]int, n)}
 	for i := range n {
-		now.Of[i] = fabric.Reading{Seen: 20, Counted: 20, Cadence: 1, Util: load, RUtil: load, Peak: 0.6, RPeak: 0.6}
+		now.Of[i] = fabric.Reading{Seen: 20, Counted: 20, Stops: true, Cadence: 1, Util: load, RUtil: load, Peak: 0.6, RPeak: 0.6}
 		before.Of[i] = now.Of[i]
 		blame.Via[i] = -1
 	}

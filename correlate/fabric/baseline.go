@@ -77,6 +77,7 @@ func (r *Reading) snapshot(c *snapshot.Codec) {
 	c.Int(&r.Counted)
 	c.Int(&r.Ago)
 	c.Bool(&r.Credits)
+	c.Bool(&r.Stops)
 	r.Counts.snapshot(c)
 	for _, f := range []*float64{&r.Util, &r.RUtil, &r.PauseReceived, &r.PauseSent, &r.Wait, &r.Ceiling, &r.Peak, &r.RPeak, &r.PauseSentIdle, &r.Cadence, &r.Unmarked, &r.Marks, &r.MarkedFree, &r.MarkedLate, &r.Room, &r.WaitErr} {
 		c.F64(f)

@@ -25,8 +25,10 @@ type Reading struct {
 	Util          float64 // mean bytes sent over the link's speed
 	RUtil         float64 // mean bytes received over the link's speed
 	PauseReceived float64 // pause seconds per second it received pause
-	PauseSent     float64 // pause seconds per second it sent pause to its peer
-	Wait          float64 // share of grids in which traffic waited, received pause included
+	PauseSent     float64 // pause seconds per second it sent pause to its peer, where Stops
+	// Stops reports that it is counted for how long it sends pause, be it never.
+	Stops bool
+	Wait  float64 // share of grids in which traffic waited, received pause included
 	// Met is the grids at which its queue was read: Wait is a share of them, met
 	// by chance. 0 where Wait is counted.
 	Met int
@@ -222,7 +224,7 @@ type cell struct {
 
 func (sc *scratch) read(h History, e *End) (Reading, trail) {
 	var tr trail
-	r := Reading{Cadence: cadence(h, e), Credits: e.credits(), Counts: Counts{unread: unreadCounts}}
+	r := Reading{Cadence: cadence(h, e), Credits: e.credits(), Stops: e.first(sentSeconds, sentFrames) >= 0, Counts: Counts{unread: unreadCounts}}
 	var c cell
 	var late mean
 	waited, squares, waitSeen := 0.0, 0.0, 0
