@@ -22,7 +22,7 @@ const (
 // something is launched on the GPUs all the while. Of one that trains, never
 // both rest for as long as a step. It is 0 where GPUs or wires are not seen.
 func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
-	slots := e.tensors(j)
+	slots := e.gpuSlots(j, metricTensor)
 	last := floor(j.LastEnd, e.cfg.Grid)
 	before := last.Add(-computeBefore * e.cfg.Grid)
 	if !e.tensorCoresIdle(slots, g) || !e.worked(slots, before, last) {
@@ -43,12 +43,12 @@ func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 	return float64(float64(n) * e.cfg.Grid.Seconds())
 }
 
-// tensors are the slots of the tensor cores of a job's GPUs.
-func (e *activity) tensors(j *jobs.Job) []int {
+// gpuSlots are the slots of a metric of a job's GPUs.
+func (e *activity) gpuSlots(j *jobs.Job, metric telemetry.MetricName) []int {
 	var out []int
 	for _, node := range e.nodes(j.Entity) {
 		for _, gpu := range e.graph.GPUs(node) {
-			if slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metricTensor}); ok {
+			if slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metric}); ok {
 				out = append(out, slot)
 			}
 		}

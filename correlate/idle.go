@@ -55,12 +55,14 @@ func (e *activity) idle(j *jobs.Job, g telemetry.Time) bool {
 
 const (
 	metricTensor telemetry.MetricName = "gpu_tensor_active_ratio"
+	metricSM     telemetry.MetricName = "gpu_sm_active_ratio"
 	// computeGrids is how far back a job's GPUs are looked at, and computeBefore
 	// how far before the last step they are compared with.
 	computeGrids, computeBefore = 6, 32
 	// computeShare of the activity that the median GPU had before is enough for
-	// it to compute: one that waits for others has none.
-	computeShare = 0.4
+	// it to compute: one that waits for others has none. Of its SMs it must be computeSMs:
+	// the kernels that wait run on some of them.
+	computeShare, computeSMs = 0.4, 0.6
 )
 
 // upTo is the span of so many grids up to a job's last step, as seen at g. Where
@@ -72,8 +74,8 @@ func (e *sight) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Sp
 	return fabric.Span{From: from, To: max(last, from.Add(computeBefore*e.cfg.Grid))}
 }
 
-// computing reports whether the tensor cores of a job's GPUs are about as busy
-// as before the step in progress.
+// computing reports whether the tensor cores of a job's GPUs, or their SMs where those are
+// not measured, are about as busy as before the step in progress.
 func (e *activity) computing(j *jobs.Job, g telemetry.Time) bool {
 	last := floor(j.LastEnd, e.cfg.Grid)
 	if g.Sub(last) < computeGrids*e.cfg.Grid {
@@ -81,14 +83,18 @@ func (e *activity) computing(j *jobs.Job, g telemetry.Time) bool {
 	}
 	var ratios []float64
 	before := e.upTo(last, g, computeBefore)
-	for _, slot := range e.tensors(j) {
+	slots, share := e.gpuSlots(j, metricTensor), computeShare
+	if len(slots) == 0 {
+		slots, share = e.gpuSlots(j, metricSM), computeSMs
+	}
+	for _, slot := range slots {
 		now, okNow := e.meanOf(slot, g.Add(-computeGrids*e.cfg.Grid), g)
 		then, okThen := e.meanOf(slot, before.From, before.To)
 		if okNow && okThen && then > 0 {
 			ratios = append(ratios, now/then)
 		}
 	}
-	return len(ratios) > 0 && stats.Median(ratios) >= computeShare
+	return len(ratios) > 0 && stats.Median(ratios) >= share
 }
 
 // meanOf is the mean of a slot's grids in (from, to], as far as they are known.
