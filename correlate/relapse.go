@@ -151,7 +151,8 @@ func recurs(there float64) bool { return relapseOdds*there >= 1-there }
 // elsewhere reports whether a relapse turned out to be another trouble: the incident
 // that it opened again was sure of its root, and the answers hold next to nothing at
 // that place, though another root is sure, or the relapse is old enough for all to be
-// seen. Not where it was found there since, for what comes and goes is not seen at all times;
+// seen; or it named another root without being sure of it. One that named none may have
+// begun too weakly for that. Not where it was found there since, for what comes and goes is not seen at all times;
 // nor while what shows that root is still to be read.
 func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetry.Duration) bool {
 	was, answers := &c.former, ev.Answers
@@ -162,7 +163,8 @@ func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetr
 		return false
 	}
 	if !certainOf(was) {
-		return (was.Root.Signature == explain.Unknown || ofKind(was) < sure) && e.wasNot(was, &answers[0])
+		named := was.Root.Signature != "" && was.Root.Signature != explain.Unknown
+		return named && ofKind(was) < sure && e.wasNot(was, &answers[0])
 	}
 	return !recurs(e.there(was, answers)) && (answers[0].Signature != nil && answers[0].Confidence >= sure || age >= investigateFor)
 }

@@ -66,8 +66,9 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 	}
 }
 
-// TestARelapseOfWhatWasNotSure: an incident that was not sure of its root is not that of a
-// relapse which is sure of a place that it listed for next to nothing.
+// TestARelapseOfWhatWasNotSure: an incident that named a root without being sure of it is
+// not that of a relapse which is sure of a place that it listed for next to nothing. One that
+// named none may have begun too weakly for that.
 func TestARelapseOfWhatWasNotSure(t *testing.T) {
 	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
 	jitter := &explain.Signature{Name: "jitter", Domain: telemetry.Software}
@@ -85,12 +86,11 @@ func TestARelapseOfWhatWasNotSure(t *testing.T) {
 		sure  float64
 		wants bool
 	}{
-		"at another place":              {was, "c", .7, true},
-		"at a place that was likely":    {was, "b", .7, false},
-		"at the place that was named":   {was, "a", .7, false},
-		"not sure":                      {was, "c", .4, false},
-		"none was named":                {unnamed, "c", .7, true},
-		"none was named, it was listed": {unnamed, "a", .7, false},
+		"at another place":            {was, "c", .7, true},
+		"at a place that was likely":  {was, "b", .7, false},
+		"at the place that was named": {was, "a", .7, false},
+		"not sure":                    {was, "c", .4, false},
+		"none was named":              {unnamed, "c", .7, false},
 	} {
 		ev := &explain.Evidence{Answers: []explain.Answer{{Entity: node(c.at), Signature: jitter, Confidence: c.sure}}}
 		if got := e.incidents.elsewhere(&incidentCase{former: c.was}, ev, investigateFor); got != c.wants {
