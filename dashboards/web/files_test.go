@@ -63,6 +63,7 @@ func TestFilesKeepToThemselves(t *testing.T) {
 var (
 	refers  = regexp.MustCompile(`<(?:link|script|img)[^>]*? (?:src|href)="/([^"]+)"`)
 	imports = regexp.MustCompile(`from "\./([^"]+)"`)
+	threads = regexp.MustCompile(`new Worker\(new URL\("\./([^"]+)"`)
 )
 
 // TestFilesAreComplete: what the page refers to is there, and nothing else is.
@@ -78,8 +79,10 @@ func TestFilesAreComplete(t *testing.T) {
 				t.Error("index.html: inline style or script")
 			}
 		}
-		for _, m := range imports.FindAllStringSubmatch(text, -1) {
-			wanted[path.Join(path.Dir(name), m[1])] = true
+		for _, of := range []*regexp.Regexp{imports, threads} {
+			for _, m := range of.FindAllStringSubmatch(text, -1) {
+				wanted[path.Join(path.Dir(name), m[1])] = true
+			}
 		}
 	})
 	for name := range wanted {

@@ -3,13 +3,16 @@
 // questions are under way, equal ones are asked once, and the latest answers are
 // kept, within bounds.
 
+import { rowsOf } from "./columns.js";
+import { inThread } from "./thread.js";
+
 const base = "/prometheus/api/v1/";
 const mostAtOnce = 4;
 const keptAnswers = 64, keptValues = 400000;
 
-/** Prometheus asks instant and range queries. fetching is fetch, unless a test says otherwise. */
+/** Prometheus asks instant and range queries. answering is what answers an address, as answerOf does: another thread, unless a test sets something else. */
 export class Prometheus {
-  #fetch;
+  #answer;
   #running = 0;
   #queue = []; // what waits for its turn
   #flying = new Map(); // key -> what is asked now, or waits
@@ -19,7 +22,7 @@ export class Prometheus {
   /** settled is the instant up to which the history does not change any more: only such answers are kept. */
   settled = Infinity;
 
-  constructor(fetching = (...args) => fetch(...args)) { this.#fetch = fetching; }
+  constructor(answering = inThread) { this.#answer = answering; }
 
   /** instant answers [{labels, v}] as of an instant. */
   instant(query, at, signal) { return this.#ask("query", { query, time: seconds(at) }, { end: at, signal }); }
@@ -102,10 +105,9 @@ export class Prometheus {
   async #send(one) {
     try {
       one.control.signal.throwIfAborted();
-      const response = await this.#fetch(base + one.key, { headers: { Accept: "application/json" }, signal: one.control.signal });
-      const body = (response.headers.get("Content-Type") ?? "").includes("json") ? await response.json().catch(() => null) : null;
-      if (!response.ok || body?.status !== "success") throw failure(response, body);
-      const answer = plain(body.data);
+      const { columns, failed } = await this.#answer(base + one.key, one.control.signal);
+      if (failed) throw Object.assign(new Error(failed.message), failed);
+      const answer = rowsOf(columns);
       if (one.end <= this.settled) this.#keep(one.key, answer);
       return answer;
     } finally {
@@ -124,29 +126,9 @@ export class Prometheus {
   }
 }
 
-function failure(response, body) {
-  const error = new Error(body?.error ?? `the history answers ${response.status}`);
-  error.status = response.status;
-  error.kind = body?.errorType ?? "";
-  return error;
-}
-
 function seconds(ms) { return (ms / 1000).toFixed(3); }
 
 function size(answer) { return answer.reduce((sum, one) => sum + (one.t ? one.t.length : 1), 0); }
-
-// plain turns what Prometheus answers into numbers and milliseconds.
-function plain(data) {
-  const list = data?.result ?? [];
-  switch (data?.resultType) {
-    case "vector": return list.map((r) => ({ labels: r.metric ?? {}, v: value(r.value?.[1]) }));
-    case "matrix": return list.map((r) => ({ labels: r.metric ?? {}, t: r.values.map((p) => Math.round(p[0] * 1000)), v: r.values.map((p) => value(p[1])) }));
-    case "scalar": return [{ labels: {}, v: value(list[1]) }];
-    default: return [];
-  }
-}
-
-function value(text) { return text === "+Inf" ? Infinity : text === "-Inf" ? -Infinity : Number(text ?? NaN); }
 
 /** unsettled is for how many ms behind the log's tick slow sources may still add to the history. */
 export const unsettled = 120000;

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { answerOf, columnsOf, rowsOf } from "../app/columns.js";
 import { Prometheus, grid, quoted, isAborted } from "../app/promql.js";
 import { scaleOf, shade } from "../app/heat.js";
 import { measureOf, byPort, bySwitch, possible, valueWords, brief } from "../app/measures.js";
@@ -22,7 +23,7 @@ function server() {
     signal.addEventListener("abort", () => { one.open = false; fail(signal.reason); });
     asked.push(one);
   });
-  return { asked, history: new Prometheus(fetching) };
+  return { asked, history: new Prometheus((url, signal) => answerOf(url, signal, fetching)) };
 }
 
 const vector = (...values) => ({ status: "success", data: { resultType: "vector", result: values.map((v, i) => ({ metric: { n: String(i) }, value: [0, String(v)] })) } });
@@ -42,6 +43,15 @@ test("questions are as of the log's time, and their answers are numbers", async 
   assert.deepEqual(await range, [{ labels: {}, t: [0, 30000], v: [1, 2] }]);
   assert.equal(grid(1764000019999), 1764000010000);
   assert.equal(quoted('a"b\\c'), '"a\\"b\\\\c"');
+});
+
+test("columns have all that an answer states", () => {
+  const series = [{ metric: { a: "x", b: "y" }, value: [1, "2"] }, { metric: {}, value: [1, "-Inf"] }, { metric: { b: "x" }, value: [1, "NaN"] }];
+  assert.deepEqual(rowsOf(columnsOf({ resultType: "vector", result: series })), [{ labels: { a: "x", b: "y" }, v: 2 }, { labels: {}, v: -Infinity }, { labels: { b: "x" }, v: NaN }]);
+  const uneven = [{ metric: { a: "" }, values: [[1, "2"], [2.0004, "3"]] }, { metric: { a: "x" }, values: [] }];
+  assert.deepEqual(rowsOf(columnsOf({ resultType: "matrix", result: uneven })), [{ labels: { a: "" }, t: [1000, 2000], v: [2, 3] }, { labels: { a: "x" }, t: [], v: [] }]);
+  assert.deepEqual(rowsOf(columnsOf({ resultType: "scalar", result: [1, "7"] })), [{ labels: {}, v: 7 }]);
+  for (const none of [undefined, { resultType: "string", result: [1, "x"] }, { resultType: "vector", result: null }]) assert.deepEqual(rowsOf(columnsOf(none)), []);
 });
 
 test("equal questions are asked once, and answers are kept within bounds", async () => {
