@@ -54,19 +54,19 @@ func (e *caseBook) mayRecur(was, next *explain.Incident) bool {
 	if !certainOf(was) {
 		return true
 	}
-	likely := 0.0
-	var answers []explain.Answer
-	for _, a := range next.Answers() {
-		here := 0.0
-		for _, b := range next.Answers() {
-			if e.oneSpot(a.Entity, b.Entity) {
-				here += b.Confidence
-			}
-		}
-		likely = max(likely, here)
-		answers = append(answers, explain.Answer{Entity: a.Entity, Signature: e.signature(a.Signature), Confidence: a.Confidence})
+	likely, answers := 0.0, e.answersOf(next)
+	for i := range answers {
+		likely = max(likely, sum(answers, func(a *explain.Answer) bool { return e.oneSpot(answers[i].Entity, a.Entity) }))
 	}
 	return likely < publishAtLast || recurs(e.there(was, answers))
+}
+
+// answersOf are the answers that an incident lists, its root first.
+func (e *sight) answersOf(in *explain.Incident) (out []explain.Answer) {
+	for _, a := range in.Answers() {
+		out = append(out, explain.Answer{Entity: a.Entity, Signature: e.signature(a.Signature), Confidence: a.Confidence})
+	}
+	return out
 }
 
 // certainOf reports whether an incident is very sure of a root that has a name.
@@ -114,13 +114,9 @@ func (e *caseBook) mayHaveBeen(was, now *explain.Incident) bool {
 	if ofKind(was) >= sure && was.Root.Signature != explain.Unknown || !certainOf(now) {
 		return true
 	}
-	there := 0.0
-	for _, a := range was.Answers() {
-		if a.Entity == now.Root.Entity || e.oneSpot(a.Entity, now.Root.Entity) && (a.Signature == now.Root.Signature || a.Signature == explain.Unknown) {
-			there += a.Confidence
-		}
-	}
-	return recurs(there)
+	return recurs(sum(e.answersOf(was), func(a *explain.Answer) bool {
+		return a.Entity == now.Root.Entity || e.oneSpot(a.Entity, now.Root.Entity) && (a.Name() == now.Root.Signature || a.Signature == nil)
+	}))
 }
 
 // reopen gives a case the identity of the resolved one of which it is a relapse. A
@@ -152,8 +148,8 @@ func recurs(there float64) bool { return relapseOdds*there >= 1-there }
 // that it opened again was sure of its root, and the answers hold next to nothing at
 // that place, though another root is sure, or the relapse is old enough for all to be
 // seen; or it named another root without being sure of it. One that named none may have
-// begun too weakly for that. Not where it was found there since, for what comes and goes is not seen at all times;
-// nor while what shows that root is still to be read.
+// begun too weakly for that. Not where it was found there since, for what comes and goes
+// is not seen at all times; nor while what shows that root is still to be read.
 func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetry.Duration) bool {
 	was, answers := &c.former, ev.Answers
 	if c.restored || was.Revision == 0 || c.pinned.times > 0 && e.oneSpot(c.pinned.root, was.Root.Entity) {
@@ -175,13 +171,7 @@ func (e *caseBook) wasNot(was *explain.Incident, now *explain.Answer) bool {
 	if now.Signature == nil || now.Confidence < sure || e.oneSpot(was.Root.Entity, now.Entity) {
 		return false
 	}
-	there := 0.0
-	for _, a := range was.Answers() {
-		if e.oneSpot(a.Entity, now.Entity) {
-			there += a.Confidence
-		}
-	}
-	return !recurs(there)
+	return !recurs(sum(e.answersOf(was), func(a *explain.Answer) bool { return e.oneSpot(a.Entity, now.Entity) }))
 }
 
 // unread reports whether what shows the root of the incident that a case opened again is

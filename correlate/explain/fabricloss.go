@@ -29,7 +29,7 @@ const (
 type loss struct {
 	resent, most, taken   float64
 	resentSeen, takenSeen bool
-	counted               bool // NICs count what they send again
+	counted               bool // NICs count retransmissions
 	damage, leak, drops   float64
 	leakError             float64 // of the link whose leak is known worst
 	damageSeen, leakSeen  bool

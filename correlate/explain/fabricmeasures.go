@@ -30,9 +30,9 @@ type fabricMeasures struct {
 	slack          float64 // how many times as long as it is waiting on the job's paths may be read
 	speed          float64 // of the job's links, bytes per second
 	neighbourLoads []neighbour
-	// others is what all hosts that do not run the job send more than before, in
-	// bytes per second.
-	others float64
+	// others is what all hosts that do not run the job send more than before, and ownRise
+	// what the one NIC of the job does that rose most, in bytes per second.
+	others, ownRise float64
 	// strangers are the hosts that do not run the job, in identity order of their NICs; unread
 	// is the part of their NICs of which it is not known what they send, now or before.
 	strangers []telemetry.Entity
@@ -66,6 +66,7 @@ func newFabricMeasures(e *Evidence) *fabricMeasures {
 	for _, node := range e.Nodes {
 		for _, i := range f.m.Links(node) {
 			f.speed = max(f.speed, f.m.Ends[i].Speed)
+			f.ownRise = max(f.ownRise, float64((e.Fabric.Now.Of[i].Util-e.Fabric.Before.Of[i].Util)*f.m.Ends[i].Speed))
 		}
 	}
 	for _, o := range e.Others {
@@ -253,7 +254,7 @@ func (f *fabricMeasures) sentByOthers(v Values, i int, rise float64) {
 		return
 	}
 	part := min(max(rise, 0)/more, ratioCap)
-	if part < 1 && f.losses.most < leastAgain && (f.losses.counted || f.ownRise() < float64(more*f.m.Ends[i].Speed)/2) {
+	if part < 1 && f.losses.most < leastAgain && (f.losses.counted || f.ownRise < float64(more*f.m.Ends[i].Speed)/2) {
 		return
 	}
 	v[SentByOthers] = part

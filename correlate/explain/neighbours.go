@@ -185,16 +185,6 @@ func (f *fabricMeasures) othersRise(speed float64) (float64, bool) {
 	return f.others / speed, true
 }
 
-// ownRise is what the NIC of the job that does so most sends more than before, bytes per second.
-func (f *fabricMeasures) ownRise() (most float64) {
-	for _, node := range f.e.Nodes {
-		for _, i := range f.m.Links(node) {
-			most = max(most, float64((f.e.Fabric.Now.Of[i].Util-f.e.Fabric.Before.Of[i].Util)*f.m.Ends[i].Speed))
-		}
-	}
-	return most
-}
-
 // strangers are the hosts on a map that do not run a job on these, in identity order of
 // their NICs.
 func strangers(m *fabric.Map, own []telemetry.Entity) []telemetry.Entity {

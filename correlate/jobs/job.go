@@ -171,7 +171,8 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	if u := j.past.usual(); (excused || apart && j.Degradation == nil) && u.n >= minPast {
 		j.announce(max(0, j.took(at, x)-u.median))
 	}
-	if excused = excused || j.otherwise(at, x) && (j.Degradation == nil || j.Degradation.Since == 0); j.excuses(excused, apart) {
+	excused = excused || j.otherwise(at, x) && (j.Degradation == nil || j.Degradation.Since == 0)
+	if j.excuses(excused, apart) {
 		j.account(at, x, 1)
 		j.spend(at)
 		j.LastEnd = at
