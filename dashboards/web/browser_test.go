@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 		{"liveIncident", quiet}, {"pressed", quiet}, {"notReady", quiet}, {"slowAnswer", quiet}, {"alarms", quiet}, {"logStandsStill", quiet}, {"deadStream", quiet}, {"deadStreamOfASlowLog", quiet}, {"boundedCurves", quiet},
 		{"deepLink", alive}, {"unknownIncident", alive}, {"chain", alive}, {"curves", alive}, {"wholeStory", alive}, {"verdict", alive},
 		{"keyboard", alive}, {"lostConnection", alive}, {"contrast", alive}, {"narrow", alive},
-		{"recordingTimes", old}, {"hostileNames", hostile(t)}, {"emptySite", empty()}, {"large", crowded(t, 1000)},
+		{"recordingTimes", old}, {"hostileNames", hostile(t)}, {"emptySite", empty()}, {"large", crowded(t, mostJobs)},
 	}
 	var list []browsertest.Scenario
 	for _, w := range worlds {

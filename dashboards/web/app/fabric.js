@@ -54,7 +54,7 @@ export class Fabric extends MapView {
 
   async answer(at, signal) {
     const [list] = await Promise.all([plant.list("switch", { now: this.store.tick }), this.of ? this.part.ask(at, signal) : this.measureAll(at, signal)]);
-    if (!this.of) await this.links.ask(list.entities, this.shown, { at, now: this.store.tick, signal }).catch((error) => { this.links.forget(); if (signal.aborted) throw error; });
+    if (!this.of) await this.links.ask(list.entities, this.shown, { at, now: this.store.tick, live: this.live, signal }).catch((error) => { this.links.forget(); if (signal.aborted) throw error; });
     this.truncated = list.truncated;
     this.switches = list.entities;
     this.names = new Set(list.entities.map((e) => bare(e.id)));

@@ -132,7 +132,8 @@ export class Job {
   async askRanks(at, signal) {
     const counted = new Map((await this.history.instant(`count({__name__=~"${names}",job=${quoted(this.name)}}) by (__name__)`, at, signal)).map((r) => [r.labels.__name__, r.v]));
     const size = counted.get(measures[0][0]) ?? 0, { shown } = this;
-    // Of what is drawn already only the end is asked for, back to where the history may still change.
+    // Of what is drawn already only the end is asked for: back to where the history may
+    // still change, or what is now where other ranks will soon take its place.
     if (shown?.to > at - mapSpan / 2 && shown.to <= at && shown.size === size) await this.readOn(shown, { at, to: at, from: grid(shown.to - (this.next ? now * mapStep : unsettled), mapStep) });
     else [this.shown, this.next] = [await this.readOn(this.chosen(at, size), { at, to: at }), null];
     for (const b of this.choices) show(b, counted.has(b.dataset.measure) || this.shown.tables[b.dataset.measure]?.rows.length > 0);

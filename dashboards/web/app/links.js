@@ -45,8 +45,8 @@ export class Links {
 
   forget() { Object.assign(this, { links: [], known: [], together: false, loads: new Map(), read: {} }); }
 
-  /** ask asks for links and their values as of an instant. switches are the fabric's, m is what colours them. */
-  async ask(switches, m, { at, now, signal }) {
+  /** ask asks for links and their values as of an instant. switches are the fabric's, m is what colours them; live reports that the view follows the log. */
+  async ask(switches, m, { at, now, live, signal }) {
     if (switches.length > mostSwitches || most(switches) > mostOfPlane) {
       const { result } = await past.first(bySwitch(use), (q) => past.instant(q, at, signal));
       Object.assign(this, { together: true, links: [], known: [], loads: new Map(result.map((r) => [r.labels.switch, r.v])) });
@@ -54,7 +54,7 @@ export class Links {
     }
     const zeros = this.known.length > 0 && this.known.every((x) => Number.isFinite(x.load)) ? " > 0" : ""; // where all loads are known, a value of zero draws and lists nothing
     const parts = { width: { loads: byEveryPort(use) }, colour: { down: `${byEveryPort(downs)} > 0`, ...(m !== use && { values: byEveryPort(m) + zeros }) } };
-    const due = this.#due(m, at), questions = Object.assign({}, ...due.map((part) => parts[part]));
+    const due = this.#due(m, at, live), questions = Object.assign({}, ...due.map((part) => parts[part]));
     const [list, answer] = await Promise.all([plant.list("port", { now }), past.instant(together(questions), at, signal)]);
     const links = linksOf(list.entities), found = Object.entries(apart(questions, answer)).map(([name, of]) => [name, ofPorts(of)]);
     const read = this.read = { ...this.read, ...Object.fromEntries(found), ...Object.fromEntries(due.map((part) => [part, at])) };
@@ -64,9 +64,9 @@ export class Links {
   // #due are the parts that are read at a moment: while the view follows the log, what
   // makes lines wide and what colours them in turn, since all of it takes too long for
   // one update.
-  #due(m, at) {
+  #due(m, at, live) {
     const { width, colour } = this.read, recent = (t) => t < at && at - t <= mostBehind;
-    if (m === use || m !== this.measure || !recent(width) || !recent(colour)) return ["width", "colour"];
+    if (!live || m === use || m !== this.measure || !recent(width) || !recent(colour)) return ["width", "colour"];
     return [width < colour ? "width" : "colour"];
   }
 
