@@ -55,15 +55,22 @@ func (e *activity) idle(j *jobs.Job, g telemetry.Time) bool {
 
 const (
 	metricTensor telemetry.MetricName = "gpu_tensor_active_ratio"
-	metricSM     telemetry.MetricName = "gpu_sm_active_ratio"
 	// computeGrids is how far back a job's GPUs are looked at, and computeBefore
 	// how far before the last step they are compared with.
 	computeGrids, computeBefore = 6, 32
-	// computeShare of the activity that the median GPU had before is enough for
-	// it to compute: one that waits for others has none. Of its SMs it must be computeSMs:
-	// the kernels that wait run on some of them.
-	computeShare, computeSMs = 0.4, 0.6
 )
+
+// computesBy are the metrics that show whether a GPU computes, the surest first, each with the
+// share of what the median GPU had before that is enough. One that waits for others has no
+// tensor activity and reads little memory, but the kernels that wait run on some of its SMs.
+var computesBy = []struct {
+	metric telemetry.MetricName
+	share  float64
+}{
+	{metricTensor, 0.4},
+	{"gpu_sm_active_ratio", 0.6},
+	{"gpu_dram_active_ratio", 0.6},
+}
 
 // upTo is the span of so many grids up to a job's last step, as seen at g. Where
 // history does not reach back that far any more, it is the earliest that does: for
@@ -74,19 +81,26 @@ func (e *sight) upTo(last, g telemetry.Time, grids telemetry.Duration) fabric.Sp
 	return fabric.Span{From: from, To: max(last, from.Add(computeBefore*e.cfg.Grid))}
 }
 
-// computing reports whether the tensor cores of a job's GPUs, or their SMs where those are
-// not measured, are about as busy as before the step in progress.
+// computing reports whether a job's GPUs compute about as much as before the step in
+// progress, by the first metric that is measured of them.
 func (e *activity) computing(j *jobs.Job, g telemetry.Time) bool {
 	last := floor(j.LastEnd, e.cfg.Grid)
 	if g.Sub(last) < computeGrids*e.cfg.Grid {
 		return false
 	}
-	var ratios []float64
 	before := e.upTo(last, g, computeBefore)
-	slots, share := e.gpuSlots(j, metricTensor), computeShare
-	if len(slots) == 0 {
-		slots, share = e.gpuSlots(j, metricSM), computeSMs
+	for _, by := range computesBy {
+		if ratio, ok := e.nowAndBefore(e.gpuSlots(j, by.metric), before, g); ok {
+			return ratio >= by.share
+		}
 	}
+	return false
+}
+
+// nowAndBefore is the median of what slots have now to what they had before, and whether any
+// of them had something.
+func (e *sight) nowAndBefore(slots []int, before fabric.Span, g telemetry.Time) (float64, bool) {
+	var ratios []float64
 	for _, slot := range slots {
 		now, okNow := e.meanOf(slot, g.Add(-computeGrids*e.cfg.Grid), g)
 		then, okThen := e.meanOf(slot, before.From, before.To)
@@ -94,7 +108,7 @@ func (e *activity) computing(j *jobs.Job, g telemetry.Time) bool {
 			ratios = append(ratios, now/then)
 		}
 	}
-	return len(ratios) > 0 && stats.Median(ratios) >= share
+	return stats.Median(ratios), len(ratios) > 0
 }
 
 // meanOf is the mean of a slot's grids in (from, to], as far as they are known.
