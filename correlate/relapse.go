@@ -148,11 +148,13 @@ func recurs(there float64) bool { return relapseOdds*there >= 1-there }
 // that it opened again was sure of its root, and the answers hold next to nothing at
 // that place, though another root is sure, or the relapse is old enough for all to be
 // seen; or it named another root without being sure of it. One that named none may have
-// begun too weakly for that. Not where it was found there since, for what comes and goes
-// is not seen at all times; nor while what shows that root is still to be read.
+// begun too weakly for that. Not where it was found there since, in this job or another of
+// the incident, for what comes and goes is not seen at all times; nor while what shows that
+// root is still to be read.
 func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetry.Duration) bool {
 	was, answers := &c.former, ev.Answers
-	if c.restored || was.Revision == 0 || c.pinned.times > 0 && e.oneSpot(c.pinned.root, was.Root.Entity) {
+	found := func(m *incidentCase) bool { return m.pinned.times > 0 && e.oneSpot(m.pinned.root, was.Root.Entity) }
+	if c.restored || was.Revision == 0 || slices.ContainsFunc(e.members(e.primary(c)), found) {
 		return false
 	}
 	if age < awaitFor && e.unread(c, ev) {

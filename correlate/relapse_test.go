@@ -118,8 +118,8 @@ func TestTheNetworkAsAWhole(t *testing.T) {
 	}
 }
 
-// TestWhatComesAndGoesIsNotElsewhere: a relapse that was found at its place once stays there
-// when it is not seen for a while.
+// TestWhatComesAndGoesIsNotElsewhere: a relapse that was found at its place once, in its job
+// or in another of the incident, stays there when it is not seen for a while.
 func TestWhatComesAndGoesIsNotElsewhere(t *testing.T) {
 	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
 	e, err := New(Config{Site: "s"})
@@ -136,6 +136,12 @@ func TestWhatComesAndGoesIsNotElsewhere(t *testing.T) {
 		if got := e.incidents.elsewhere(x, unseen, investigateFor); got != want {
 			t.Errorf("found at %q since: elsewhere %v", at, got)
 		}
+		x.job = telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+		e.incidents.cases = []*incidentCase{{job: telemetry.Entity{Kind: telemetry.Job, Name: "k"}, under: x.job, pinned: x.pinned}}
+		if x.pinned = (pinnedRoot{}); e.incidents.elsewhere(x, unseen, investigateFor) != want {
+			t.Errorf("found at %q since in another job: elsewhere %v", at, !want)
+		}
+		e.incidents.cases = nil
 	}
 }
 
