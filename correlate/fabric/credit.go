@@ -16,7 +16,7 @@ import (
 // sending fill at most the whole of a grid, so that each grid bounds the length of
 // a tick. And they fill it where data is always queued, so that a blocked port
 // shows the length. Until a port was blocked, ticks are taken to be the longest
-// that the bound allows.
+// that the bound allows, of nics and of switches alike.
 const (
 	shortTick = 8.0 // bytes
 	// leastRoom is the part of a grid that is assumed to be left over from what was
@@ -85,8 +85,9 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 		}
 	}
 	if before != nil {
-		r.lengthenTicks(before, grid, (*End).IsNIC)
-		r.lengthenTicks(before, grid, func(e *End) bool { return !e.IsNIC() })
+		nics, switches := r.ticks(before, grid, (*End).IsNIC), r.ticks(before, grid, func(e *End) bool { return !e.IsNIC() })
+		r.lengthenTicks(before, nics, switches)
+		r.lengthenTicks(before, switches, nics)
 	}
 	for i := range m.Ends {
 		if p := m.Ends[i].Peer; r.Of[i].Credits && p >= 0 {
@@ -96,33 +97,47 @@ func (r *Readings) credit(before *Readings, grid telemetry.Duration) {
 	}
 }
 
-// lengthenTicks lengthens the ticks of the ends of one kind of device, now and before
-// alike: they are the device's, and do not change.
-func (r *Readings) lengthenTicks(before *Readings, grid telemetry.Duration, kind func(*End) bool) {
-	var ends []int
-	longest := 0.0
+// tick is what is known of the length of a tick of the ends of one kind of device.
+type tick struct {
+	ends    []int
+	longest float64 // times the shortest that it can be; 0 where none of them waited
+	sure    bool    // a port was blocked, which shows it
+}
+
+// ticks finds how long the ticks of one kind of device are, now and before alike: they are
+// the device's, and do not change.
+func (r *Readings) ticks(before *Readings, grid telemetry.Duration, kind func(*End) bool) (t tick) {
 	for i := range r.Map.Ends {
 		if e := &r.Map.Ends[i]; !kind(e) || !e.credits() || e.slots[waitSeconds] >= 0 {
 			continue
 		}
-		ends = append(ends, i)
+		t.ends = append(t.ends, i)
 		for _, room := range []float64{r.Of[i].Room, before.Of[i].Room} {
-			if room > 0 && (longest == 0 || room < longest) {
-				longest = room
+			if room > 0 && (t.longest == 0 || room < t.longest) {
+				t.longest = room
 			}
 		}
 	}
-	if longest <= 1 {
+	t.sure = slices.ContainsFunc(t.ends, func(i int) bool { return r.blocked(i, t.longest, grid) })
+	return t
+}
+
+// lengthenTicks lengthens the ticks of the ends of one kind of device. Where nothing shows
+// how long they are, those of the other kind are as long, if they may be.
+func (r *Readings) lengthenTicks(before *Readings, own, other tick) {
+	times := own.longest
+	if !own.sure && other.longest > 0 {
+		times = min(times, max(other.longest, 1))
+	}
+	if times <= 1 {
 		return
 	}
-	slack := longest
-	if slices.ContainsFunc(ends, func(i int) bool { return r.blocked(i, longest, grid) }) {
-		slack = 1
-	}
-	for _, i := range ends {
-		r.scaleWaiting(i, longest)
-		before.scaleWaiting(i, longest)
-		r.Of[i].Slack = slack
+	for _, i := range own.ends {
+		r.scaleWaiting(i, times)
+		before.scaleWaiting(i, times)
+		if r.Of[i].Slack = times; own.sure {
+			r.Of[i].Slack = 1
+		}
 	}
 }
 

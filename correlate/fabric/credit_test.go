@@ -144,6 +144,29 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 	}
 }
 
+// TestUnknownTicksAreAsLongAsThoseOfTheOtherDevices: nics wait for a third of the time, in
+// bursts, and switches for a hundredth of that. By the longest tick that the switches alone
+// allow, they would be held back for most of the time.
+func TestUnknownTicksAreAsLongAsThoseOfTheOtherDevices(t *testing.T) {
+	w := infiniBand(t, waitTicks)
+	for k := half + 1; k <= grids; k++ {
+		burst := 1.0
+		if k%2 == 0 {
+			burst = 0.3
+		}
+		w.report("nic:h0/n0", waitTicks, k, k, burst*0.02*speed/8)
+		w.report("port:leaf0/s0", waitTicks, k, k, 0.01*burst*0.02*speed/8)
+	}
+	m, _, during := w.readBeside()
+	const most = 2. / 3
+	if r := during.Of[index(t, m, "nic:h0/n0")]; math.Abs(r.PauseReceived-0.65*most) > 0.02 {
+		t.Errorf("the nic waits %v, want %v", r.PauseReceived, 0.65*most)
+	}
+	if r := during.Of[index(t, m, "port:leaf0/s0")]; math.Abs(r.PauseReceived-0.0065*most) > 0.0002 || math.Abs(r.Slack-most/0.02) > 1e-4 {
+		t.Errorf("the port waits %v, perhaps %v times too long; want a hundredth, and %v", r.PauseReceived, r.Slack, most/0.02)
+	}
+}
+
 // TestACounterAtItsTopShowsNothing: the waiting is what the counter reported before
 // it reached its maximum, not a part of it.
 func TestACounterAtItsTopShowsNothing(t *testing.T) {
