@@ -102,7 +102,7 @@ func (n *naming) admits(answers []explain.Answer, g telemetry.Time) bool {
 		if best.Signature != nil {
 			expect = best.Signature.Expect
 		}
-		return sum(answers, func(a *explain.Answer) bool { return a.Entity == best.Entity }) >= atLast(expect)
+		return explain.Here(answers) >= atLast(expect)
 	case best.Signature == nil:
 		return false
 	case !n.named():

@@ -48,8 +48,9 @@ func spread(answers []Answer, at []Suspect) []Answer {
 }
 
 // likeliestFirst orders answers by how certain it is that the root is at their
-// entity, because a technician is sent to a place. The likeliest answer at a place
-// counts with the confidence of all answers there, the other ones with their own.
+// place, because a technician is sent there. The likeliest answer at an entity
+// counts with the confidence of all answers there, one that others cannot be distinguished
+// from with theirs, the other ones with their own.
 func likeliestFirst(answers []Answer) []Answer {
 	slices.SortStableFunc(answers, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	places := map[telemetry.Entity]float64{}
@@ -67,6 +68,9 @@ func likeliestFirst(answers []Answer) []Answer {
 			order[i].sure = all
 			delete(places, a.Entity)
 		}
+		if a.Confidence >= leastShared {
+			order[i].sure = max(order[i].sure, together(&a, answers))
+		}
 	}
 	slices.SortStableFunc(order, func(a, b standing) int { return cmp.Compare(b.sure, a.sure) })
 	for i := range order {
@@ -74,6 +78,10 @@ func likeliestFirst(answers []Answer) []Answer {
 	}
 	return answers
 }
+
+// leastShared is how likely one of several that cannot be distinguished must be for them
+// to count together.
+const leastShared = 0.01
 
 const (
 	// Answers whose scores differ by at most alikeScores, in log-odds, cannot be
