@@ -127,7 +127,9 @@ func (e *examiner) open(j *jobs.Job, h *jobs.Degradation) *incidentCase {
 	c.before = e.fabricBefore(span)
 	c.hosts = e.hostsBefore(j.Entity, h.Onset.Earliest)
 	e.shares(c, span, h.Usual)
-	e.keepSymptoms(c, span)
+	if c.dependencies = e.beforeRisk(j.Entity, onset); c.dependencies == nil {
+		e.keepSymptoms(c, span)
+	}
 	return c
 }
 

@@ -34,6 +34,7 @@ func (e *Engine) evaluate(g telemetry.Time) {
 		e.incidents.follow(c, g)
 	}
 	e.risks.judgeRisks(e.incidents.known(), e.incidents.lately(g), g)
+	e.risks.threatenedSince(g, e.examiner.keepThreatened)
 	e.examiner.keepUsual(g)
 	e.incidents.sweep(g)
 	e.incidents.beginStops(g)

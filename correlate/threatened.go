@@ -54,20 +54,39 @@ func (e *risks) threatened(x *explain.Trouble) {
 	x.Entities = x.Entities[:min(len(x.Entities), maxListed)]
 }
 
-// threatening lists when each open risk began that a job depends on: by a host of its, or
-// by what it uses.
+// threatening lists when each open risk began that a job depends on.
 func (e *risks) threatening(j *jobs.Job) (out []telemetry.Interval) {
 	if len(e.open) == 0 {
 		return nil
 	}
-	hosts := e.nodes(j.Entity)
 	for _, r := range e.open {
-		dependent := func(host telemetry.Entity) bool { return in(r.incident.Impact.Entities, host) }
-		if e.uses(j.Entity, r.incident.Root.Entity) || slices.ContainsFunc(hosts, dependent) {
+		if e.threatens(r, j.Entity) {
 			out = append(out, r.incident.Onset)
 		}
 	}
 	return out
+}
+
+// threatens reports whether a job depends on what is at risk: by a host of its, or by what it
+// uses.
+func (e *risks) threatens(r *risk, job telemetry.Entity) bool {
+	dependent := func(host telemetry.Entity) bool { return in(r.incident.Impact.Entities, host) }
+	return e.uses(job, r.incident.Root.Entity) || slices.ContainsFunc(e.nodes(job), dependent)
+}
+
+// threatenedSince calls a function for each job that depends on a risk which opened in grid
+// g, with the time at which that began.
+func (e *risks) threatenedSince(g telemetry.Time, visit func(j *jobs.Job, since telemetry.Time)) {
+	for _, r := range e.open {
+		if r.incident.Opened != g {
+			continue
+		}
+		for _, j := range e.book.Jobs() {
+			if e.threatens(r, j.Entity) {
+				visit(j, r.incident.Onset.Earliest)
+			}
+		}
+	}
 }
 
 // uses reports whether a job states that it uses something.

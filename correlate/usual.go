@@ -6,6 +6,7 @@ import (
 	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/jobs"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/symptom"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -14,25 +15,28 @@ import (
 // long, is detected when the window no longer holds its baseline. So baselines of
 // such jobs are stored at intervals while they are healthy. That of any other job is
 // stored when its steps may have become longer, because minutes may pass until that
-// is certain. That of a degradation is stored when it is over: a relapse that comes
+// is certain; and of one that depends on what is at risk, because what that does until it
+// degrades the job is no baseline. That of a degradation is stored when it is over: a relapse that comes
 // before the window holds a baseline again would be compared with the trouble itself.
 
 // usualState is the baseline at a time: of every end of the fabric, and of the
-// hosts, GPUs and plant of the jobs that report seldom, or of one job in doubt, or of
-// one that was degraded until a time.
+// hosts, GPUs and plant of the jobs that report seldom, or of one job in doubt or at risk, or
+// of one that was degraded until a time.
 type usualState struct {
 	at     telemetry.Time
 	before *fabric.Baseline
 	jobs   []*incidentCase // their baselines, and nothing else
 	doubt  bool            // it is of one job whose steps may have become longer
+	risk   bool            // it is of one job that depends on what is at risk since
 	until  telemetry.Time  // the end of the degradation before which it was usual; 0 for the others
 }
 
 const (
 	// usualEvery is the grids between two stored states, and usualStates how many are
-	// kept; doubtStates are of jobs in doubt.
+	// kept; doubtStates are of jobs in doubt, riskStates of jobs at risk.
 	usualEvery, usualStates = baselineGrids, 8
 	doubtStates             = 8
+	riskStates              = 16
 	// seldom is the least interval between two reports of a job, in grids: three such
 	// intervals and the baseline are more than the window holds.
 	seldom = (history - baselineGrids) / 3 // grids
@@ -128,6 +132,29 @@ func (e *examiner) keepDoubted(g telemetry.Time) {
 	}
 }
 
+// keepThreatened stores what a job is coupled to as it was when something began that it
+// depends on, unless it is degraded, or was at risk already.
+func (e *examiner) keepThreatened(j *jobs.Job, since telemetry.Time) {
+	atRisk := func(s usualState) bool { return s.risk }
+	n := 0
+	for i := range e.usual {
+		if s := &e.usual[i]; atRisk(*s) {
+			if n++; s.jobs[0].job == j.Entity {
+				return
+			}
+		}
+	}
+	if at := floor(since, e.cfg.Grid); j.Degradation == nil && at.Add(-baselineGrids/2*e.cfg.Grid) >= e.oldest(e.at) {
+		if n >= riskStates {
+			i := slices.IndexFunc(e.usual, atRisk)
+			e.usual = slices.Delete(e.usual, i, i+1)
+		}
+		c := &incidentCase{job: j.Entity}
+		e.keepSymptoms(c, e.spanBefore(at))
+		e.usual = append(e.usual, usualState{at: at, risk: true, jobs: []*incidentCase{c}})
+	}
+}
+
 // doubted is how many baselines are of jobs in doubt.
 func (e *examiner) doubted() (n int) {
 	for i := range e.usual {
@@ -186,11 +213,22 @@ func (e *examiner) recalled(job telemetry.Entity, onset telemetry.Time) (*usualS
 	for i := len(e.usual) - 1; i >= 0; i-- {
 		s := &e.usual[i]
 		k := slices.IndexFunc(s.jobs, func(c *incidentCase) bool { return c.job == job })
-		if k >= 0 && s.until == 0 && s.at <= onset {
+		if k >= 0 && s.until == 0 && !s.risk && s.at <= onset {
 			return s, s.jobs[k]
 		}
 	}
 	return nil, nil
+}
+
+// beforeRisk returns what a job is coupled to as it was before something was at risk that it
+// depends on, and still is at the onset of a degradation or has degraded it a short while
+// ago; nil where there is no such thing.
+func (e *examiner) beforeRisk(job telemetry.Entity, onset telemetry.Time) *symptom.Baseline {
+	i := slices.IndexFunc(e.usual, func(s usualState) bool { return s.risk && s.jobs[0].job == job && s.at <= onset })
+	if i < 0 {
+		return nil
+	}
+	return e.usual[i].jobs[0].dependencies
 }
 
 func (s *usualState) snapshot(c *snapshot.Codec) {
@@ -201,5 +239,6 @@ func (s *usualState) snapshot(c *snapshot.Codec) {
 	s.before.Snapshot(c)
 	snapshot.List(c, &s.jobs, 64, codeCase)
 	c.Bool(&s.doubt)
+	c.Bool(&s.risk)
 	c.Time(&s.until)
 }

@@ -73,3 +73,24 @@ but 1s gpu:n1/1 gpu_power_watts 600~1%x540 300~1%x120 600~1%x*`, "3~1%x100 4~1%x
 		t.Errorf("the third fault is not reported: %s", last.Title)
 	}
 }
+
+// TestWhatIsAtRiskIsComparedWithWhatItWasBefore: a GPU gets hot and lowers its clock, and for
+// two minutes its job takes no longer: what is just before its first slow step is no
+// baseline of that GPU.
+func TestWhatIsAtRiskIsComparedWithWhatItWasBefore(t *testing.T) {
+	oneHost := strings.NewReplacer("gpu:n{i=0..3}/0", "gpu:n0/{i=0..3}", "gpu:n{i=0..3}/1 rank={i+4}", "gpu:n0/{i=4..7} rank={i}", "gpu:n{0..3}/{0..1}", "gpu:n0/{0..7}")
+	_, all := play(t, oneHost.Replace(slowedGPUs(700, `1s gpu:n{0..3}/{0..1} gpu_temperature_celsius 60~1x*
+but 1s gpu:n0/2 gpu_temperature_celsius 60~1x300 66 71 76 80 83 86 87~1x*
+but 1s gpu:n0/2 gpu_clock_event_reasons 0x305 32x*
+but 1s gpu:n0/2 gpu_sm_clock_hertz 1.9e9~1%x305 1.7e9~1%x*`, "3~1%x150 3.3~1%x*")))
+	if len(all) < 2 || all[0].Kind != explain.KindRisk || all[0].Root.Entity.String() != "gpu:n0/2" {
+		t.Fatalf("no risk was reported: %d revisions", len(all))
+	}
+	last := all[len(all)-1]
+	if last.Onset.Earliest.Sub(all[0].Onset.Latest) < 60e9 {
+		t.Fatalf("the job is said to be slow since the risk began: %v", last.Onset)
+	}
+	if last.Root.Entity.String() != "gpu:n0/2" || last.Root.Signature != "cold-plate" || last.ID != all[0].ID {
+		t.Errorf("%s at %s: %s", last.Root.Signature, last.Root.Entity, last.Title)
+	}
+}
