@@ -271,7 +271,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 			c.counted.Keep(ev.Fabric.Now)
 		}
 		if e.elsewhere(c, ev, g.Sub(j.Degradation.Opened)) {
-			e.depart(c, g)
+			e.depart(c, &answers[0], g)
 			next = c.incident
 			next.Updated = g
 		}

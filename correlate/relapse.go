@@ -27,8 +27,8 @@ func (e *caseBook) earlier(c *incidentCase, next *explain.Incident, g telemetry.
 	}
 	named := c.naming.named()
 	for i, old := range slices.Backward(e.past) {
-		if g.Sub(old.resolved) > reopenWithin {
-			continue
+		if g.Sub(old.resolved) > reopenWithin || next.SplitFrom != nil && *next.SplitFrom == old.incident.ID {
+			continue // too long ago, or it has just turned out to be another trouble
 		}
 		switch soon := next.Onset.Earliest.Sub(old.resolved) <= soonAgain; {
 		case !listed(old):
@@ -201,13 +201,38 @@ func (e *caseBook) there(in *explain.Incident, answers []explain.Answer) float64
 }
 
 // depart gives back the incident that a case opened again, as it was when it was resolved,
-// and makes the case one of its own.
-func (e *caseBook) depart(c *incidentCase, g telemetry.Time) {
+// and makes the case one of its own, or a relapse of another that was resolved a short while
+// ago, if the best answer is at its root: two troubles may come and go by turns.
+func (e *caseBook) depart(c *incidentCase, best *explain.Answer, g telemetry.Time) {
+	last := c.former
 	if c.published.State == explain.StateOpen {
-		last := c.former
 		last.Updated, last.Revision = g, c.published.Revision+1
 		e.out.Incidents = append(e.out.Incidents, last)
 	}
+	old := e.takeBack(c, best, g)
+	if last.Resolved != nil {
+		e.past = append(e.past, &incidentCase{job: c.job, incident: last.Named(), published: last, well: true, resolved: *last.Resolved})
+	}
 	e.split(c, g)
 	c.published, c.former, c.naming, c.incident.Reopens, c.incident.Chain = explain.Incident{}, explain.Incident{}, naming{}, 0, nil
+	if old != nil {
+		c.incident = c.reopen(old, c.incident)
+		c.incident.SplitFrom = old.incident.SplitFrom
+	}
+}
+
+// takeBack removes from the past the case of a job whose root an answer is sure of; nil where
+// there is none.
+func (e *caseBook) takeBack(c *incidentCase, best *explain.Answer, g telemetry.Time) *incidentCase {
+	if best.Signature == nil || best.Confidence < sure {
+		return nil
+	}
+	for i, old := range slices.Backward(e.past) {
+		in := &old.incident
+		if old.job == c.job && g.Sub(old.resolved) <= reopenWithin && certainOf(in) && e.oneSpot(in.Root.Entity, best.Entity) && in.Root.Signature == best.Name() {
+			e.past = slices.Delete(e.past, i, i+1)
+			return old
+		}
+	}
+	return nil
 }

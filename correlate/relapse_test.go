@@ -51,7 +51,7 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 			if !want {
 				continue
 			}
-			e.incidents.depart(x, 500e9)
+			e.incidents.depart(x, &c.answers[0], 500e9)
 			last := e.incidents.out.Incidents
 			if len(last) != 1 || last[0].ID != "inc-1" || last[0].State != explain.StateResolved || last[0].Revision != 5 || last[0].Title != "as it was" {
 				t.Errorf("the one before: %+v", last)
@@ -62,6 +62,41 @@ func TestARelapseThatIsAnotherFaultDeparts(t *testing.T) {
 			if e.incidents.elsewhere(x, &explain.Evidence{Answers: c.answers}, c.age) {
 				t.Error("it departs again")
 			}
+		}
+	}
+}
+
+// TestTroublesThatComeByTurns: a relapse that departs to a root of which an earlier incident of
+// its job was sure opens that one again, and the one that it leaves can be opened again, too.
+func TestTroublesThatComeByTurns(t *testing.T) {
+	node := func(name string) telemetry.Entity { return telemetry.Entity{Kind: telemetry.Node, Name: name} }
+	jitter := &explain.Signature{Name: "jitter", Domain: telemetry.Software}
+	at := telemetry.Time(400e9)
+	resolved := func(id, where, signature string) explain.Incident {
+		return explain.Incident{ID: id, State: explain.StateResolved, Resolved: &at, Revision: 3, Root: explain.Root{Entity: node(where), Signature: signature, Confidence: 1}}
+	}
+	for name, c := range map[string]struct {
+		earlier explain.Incident
+		want    bool
+	}{
+		"the same":     {resolved("inc-2", "b", "jitter"), true},
+		"another name": {resolved("inc-2", "b", "cap"), false},
+		"elsewhere":    {resolved("inc-2", "c", "jitter"), false},
+	} {
+		e, err := New(Config{Site: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := telemetry.Entity{Kind: telemetry.Job, Name: "j"}
+		e.incidents.past = []*incidentCase{{job: job, incident: c.earlier, published: c.earlier, resolved: at}}
+		x := &incidentCase{job: job, former: resolved("inc-1", "a", "cap")}
+		x.published, x.incident = x.former, x.former
+		e.incidents.depart(x, &explain.Answer{Entity: node("b"), Signature: jitter, Confidence: .95}, 500e9)
+		if again := x.incident.ID == "inc-2"; again != c.want || again && (x.incident.Reopens != 1 || x.published.ID != "inc-2") {
+			t.Errorf("%s: becomes %+v", name, x.incident)
+		}
+		if last := e.incidents.past[len(e.incidents.past)-1]; last.incident.ID != "inc-1" || last.resolved != at || len(e.incidents.past) == 1 != c.want {
+			t.Errorf("%s: %d can be opened again, the last is %s", name, len(e.incidents.past), last.incident.ID)
 		}
 	}
 }
