@@ -418,19 +418,21 @@ func (e *caseBook) ranksBefore(c, o *incidentCase) bool {
 	return c.impact.GPUSecondsLost > o.impact.GPUSecondsLost
 }
 
-// knows is 0 for a case that is sure of no root, or of nothing but that its work has
-// changed, which explains no other job, 1 where the root is its own job, and 2 where it
-// is another entity: a job that floods the links or fills the storage is slower for it,
-// and shows less of it than those that share them.
+// knows is 0 for a case that names no root, or nothing but that its work has changed, which
+// explains no other job, 1 where it is not sure of the root, 2 where the root is its own job,
+// and 3 where it is another entity: a job that floods the links or fills the storage is slower
+// for it, and shows less of it than those that share them.
 func (e *caseBook) knows(c *incidentCase) int {
 	r := &c.incident.Root
 	switch {
-	case r.Signature == explain.Unknown || r.Confidence < sure || e.expects(&c.incident) == explain.ExpectBenign:
+	case r.Signature == explain.Unknown || !c.naming.named() && r.Confidence < sure || e.expects(&c.incident) == explain.ExpectBenign:
 		return 0
-	case r.Entity == c.job:
+	case r.Confidence < sure:
 		return 1
+	case r.Entity == c.job:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // together is the primary's incident with every member's job, described by the
