@@ -221,7 +221,7 @@ func (e *signals) followStep(at int, x gauge, v float64, g telemetry.Time) {
 // follows reports whether a gauge may have moved because all of its kind did, or because
 // of its load. What follows nothing moves by itself, with others or not.
 func (e *signals) follows(s *signal, x gauge, seen telemetry.Time, v float64) bool {
-	return !slices.Contains(e.heed().ofParts, s.series.Metric) && e.movedAlike(s.series, v/s.before) || x.load != "" && !e.drivenAlike(s.series.Entity, x.load, seen, v > s.before)
+	return !slices.Contains(e.heed().ofParts, ofParts{s.series.Metric, s.series.Entity.Kind}) && e.movedAlike(s.series, v/s.before) || x.load != "" && !e.drivenAlike(s.series.Entity, x.load, seen, v > s.before)
 }
 
 // past gives the samples of a slot before the one seen last, the newest first, until

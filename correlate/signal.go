@@ -84,7 +84,7 @@ type heeded struct {
 	slots      []int                      // of the window, whose metric is a state among metrics
 	gauges     []gauges                   // of the window, that a precursor reads
 	precursors []precursorReading         // what precursors read
-	ofParts    []telemetry.MetricName     // of which precursors read what share of a container moved
+	ofParts    []ofParts                  // of which precursors read what share of a container moved
 	links      []int                      // of the window, states and counters of links
 	falls      bool                       // links are looked at
 	ups        []telemetry.MetricName     // states that are good while they are not 0
@@ -106,7 +106,7 @@ func (e *signals) heed() *heeded {
 					continue
 				}
 				if c.OfParts() {
-					h.ofParts = append(h.ofParts, c.Reading.Metric)
+					h.ofParts = append(h.ofParts, ofParts{c.Reading.Metric, c.Reading.Kind})
 					continue
 				}
 				f := precursorReading{metric: c.Reading.Metric, domain: s.Domain, load: s.Precursor.Load, kind: stepSignal}

@@ -11,16 +11,24 @@ import (
 // What all parts of a container do alike is no trouble of a part. Fans follow the load,
 // and no risk is seen in them. A limit follows nothing: where a signature reads which
 // share of what is under its root did the same, the container is the root. A site that
-// reads limits from its GPUs alone learns so that the limit of a host was lowered.
+// reads limits from its GPUs alone learns so that the limit of a host was lowered, and one
+// that reads the air at its hosts alone, that of a row is warm.
 
-// Where all of the site did, it was decided so, and nothing is wrong until it costs.
+// Where the limits of all of the site were lowered, it was decided so, and nothing is wrong
+// until it costs. What is not set, and read as a shift, nobody decides.
 
-// parts are those of a container that have a gauge, and what each is now over what it was;
+// ofParts is a metric of a kind of parts, of which a precursor reads what share moved.
+type ofParts struct {
+	metric telemetry.MetricName
+	kind   telemetry.Kind
+}
+
+// parts are those of a container that have a gauge, what each was and is;
 // everywhere is set where most that is not in it moved as well.
 type parts struct {
-	of         []telemetry.Entity
-	ratios     []float64
-	everywhere bool
+	of          []telemetry.Entity
+	before, now []float64
+	everywhere  bool
 }
 
 // together returns what a gauge moved in together with the same gauges of all else there,
@@ -33,14 +41,23 @@ func (e *risks) together(s *signal, sig *explain.Signature) (roots []telemetry.E
 	if i < 0 {
 		return nil, nil
 	}
-	at := s.series.Entity
-	for up, ok := e.graph.Container(at); ok && slices.Contains(sig.Roots, up.Kind) && e.allMoved(up, at, s); up, ok = e.graph.Container(at) {
-		at, by = up, sig.PrecursorFeatures()[i]
+	at, of := s.series.Entity, sig.PrecursorFeatures()[i]
+	for up, ok := e.rootOver(at, sig); ok && e.allMoved(up, at, s); up, ok = e.rootOver(at, sig) {
+		at, by = up, of
 	}
-	if by == nil || e.partsOf(at, s.series).everywhere {
+	if by == nil || of.Reading.Take == explain.TakeRatio && e.partsOf(at, s.series).everywhere {
 		return nil, by
 	}
 	return []telemetry.Entity{at}, by
+}
+
+// rootOver returns the nearest of what contains an entity that a signature may name.
+func (e *risks) rootOver(x telemetry.Entity, sig *explain.Signature) (telemetry.Entity, bool) {
+	up, ok := e.graph.Container(x)
+	for ok && !slices.Contains(sig.Roots, up.Kind) {
+		up, ok = e.graph.Container(up)
+	}
+	return up, ok
 }
 
 // allMoved reports whether the gauges that a container has beyond those of one part of it
@@ -50,7 +67,7 @@ func (e *risks) allMoved(whole, part telemetry.Entity, s *signal) bool {
 	all := e.partsOf(whole, s.series)
 	for i, x := range all.of {
 		if x != part && !e.within(x, part) {
-			others = append(others, all.ratios[i])
+			others = append(others, all.now[i]/all.before[i])
 		}
 	}
 	return len(others) >= leastSiblings && halfway(stats.Median(others)-1, s.now/s.before-1)
@@ -59,12 +76,12 @@ func (e *risks) allMoved(whole, part telemetry.Entity, s *signal) bool {
 // share is which part of the gauges of a container a reading counts.
 func (x *parts) share(r *explain.Reading) float64 {
 	n := 0.0
-	for _, ratio := range x.ratios {
-		if r.Counts(ratio) {
+	for i := range x.of {
+		if v, ok := taken(r.Take, x.before[i], x.now[i]); ok && r.Counts(v) {
 			n++
 		}
 	}
-	return n / float64(max(1, len(x.ratios)))
+	return n / float64(max(1, len(x.of)))
 }
 
 // partsOf lists what has the gauge of a series in a container, at any depth. A gauge that
@@ -81,11 +98,11 @@ func (e *risks) partsOf(whole telemetry.Entity, s telemetry.Series) *parts {
 		}
 		own := telemetry.Series{Entity: x, Metric: s.Metric}
 		if _, ok := e.window.Slot(own); ok {
-			ratio := 1.0
+			before, now := 1.0, 1.0
 			if at, ok := e.signals.signals(&signal{series: own, kind: stepSignal}); ok {
-				ratio = e.signals.signalled[at].now / e.signals.signalled[at].before
+				before, now = e.signals.signalled[at].before, e.signals.signalled[at].now
 			}
-			all.of, all.ratios = append(all.of, x), append(all.ratios, ratio)
+			all.of, all.before, all.now = append(all.of, x), append(all.before, before), append(all.now, now)
 		}
 		return false
 	})

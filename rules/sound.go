@@ -107,7 +107,7 @@ func (r *reader) soundPrecursor(s *parsed, v vocabulary) {
 		switch {
 		case c.OfLinks() || c.OfParts():
 		case x == nil || x.Metric == "" || x.Of != explain.OfRoot || !slices.Contains([]explain.Take{explain.TakeNow, explain.TakeShift, explain.TakeRatio, explain.TakePeers}, x.Take):
-			r.fail(s.at.precursor, "precursor: feature %s must read now, shift, ratio or peers of a metric of the root, or the share of what is under it whose ratio is so, or be of measure went_down, down_now or peers_down", c.Name)
+			r.fail(s.at.precursor, "precursor: feature %s must read now, shift, ratio or peers of a metric of the root, or the share of what is under it whose ratio or shift is so, or be of measure went_down, down_now or peers_down", c.Name)
 		case x.Take == explain.TakePeers && s.Precursor.Load == "":
 			r.fail(s.at.precursor, "precursor: feature %s reads peers: load is required, the metric that it follows", c.Name)
 		}

@@ -33,6 +33,7 @@ const (
 	SharedExplained Measure = "shared_explained"
 	SharedLoad      Measure = "shared_load_ratio"
 	SharedCap       Measure = "shared_ceiling_ratio"
+	SharedPeak      Measure = "shared_peak"
 
 	// Of a node that runs the job.
 	ComputeExcess   Measure = "compute_excess"

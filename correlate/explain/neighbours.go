@@ -257,7 +257,7 @@ func (f *fabricMeasures) roseTooLate(n *neighbour) float64 {
 // shared measures the ends on the job's paths that others can load: the worst
 // waiting, and how loaded and how fast those are that wait, or that may be.
 func (f *fabricMeasures) shared() Values {
-	var worst, between, weight, load, ceiling, grown, grownErr, loadErr float64
+	var worst, between, weight, load, ceiling, grown, grownErr, full, loadErr float64
 	fine, shows := true, false
 	for i, on := range f.e.Fabric.OnPath {
 		if !on || f.m.Ends[i].IsNIC() {
@@ -269,8 +269,12 @@ func (f *fabricMeasures) shared() Values {
 		if seen && max(waits, n.Wait-n.PauseReceived) <= 0 {
 			continue // it has room
 		}
-		if more := n.Util - f.e.Fabric.Before.Of[i].Util; more > grown {
+		more := n.Util - f.e.Fabric.Before.Of[i].Util
+		if more > grown {
 			grown, grownErr = more, f.loadErr(i)
+		}
+		if more > leastGrown {
+			full = max(full, n.Peak)
 		}
 		if waits <= 0 {
 			continue // as long a queue as before
@@ -290,6 +294,7 @@ func (f *fabricMeasures) shared() Values {
 		}
 	}
 	v := Values{SharedGrown: grown, SharedGrown.Err(): grownErr}
+	put(v, SharedPeak, full, full > 0)
 	put(v, SharedExplained, worst/f.lost, shows || worst > 0)
 	if weight > 0 {
 		v[UplinkPart] = between / worst

@@ -103,7 +103,7 @@ func (c *Feature) OfLinks() bool {
 // OfParts reports whether a feature of a precursor reads which share of what is under the
 // root did the same.
 func (c *Feature) OfParts() bool {
-	return c.Reading != nil && c.Reading.Of == OfUnder && c.Reading.Take == TakeRatio && c.Reading.Among == AmongShare
+	return c.Reading != nil && c.Reading.Of == OfUnder && (c.Reading.Take == TakeRatio || c.Reading.Take == TakeShift) && c.Reading.Among == AmongShare
 }
 
 // Expect is what an occurrence of a signature is.
