@@ -29,26 +29,19 @@ func alikeTo(a *Answer, answers []Answer) []*Answer {
 	return group[1:]
 }
 
-// together is how sure it is that the root is an answer or one that cannot be distinguished
-// from it.
-func together(a *Answer, answers []Answer) float64 {
-	sum := a.Confidence
-	for _, b := range alikeTo(a, answers) {
-		sum += b.Confidence
-	}
-	return sum
-}
-
 // Here is how sure the answers are of the place of the first: of its entity, or of those that
 // cannot be distinguished from it.
 func Here(answers []Answer) float64 {
-	best, sum := &answers[0], 0.0
+	best, there, alike := &answers[0], 0.0, answers[0].Confidence
 	for i := range answers {
 		if answers[i].Entity == best.Entity {
-			sum += answers[i].Confidence
+			there += answers[i].Confidence
 		}
 	}
-	return max(sum, together(best, answers))
+	for _, b := range alikeTo(best, answers) {
+		alike += b.Confidence
+	}
+	return max(there, alike)
 }
 
 // sharedFirst puts what several of the answers that cannot be distinguished from the

@@ -49,8 +49,8 @@ func spread(answers []Answer, at []Suspect) []Answer {
 
 // likeliestFirst orders answers by how certain it is that the root is at their
 // place, because a technician is sent there. The likeliest answer at an entity
-// counts with the confidence of all answers there, one that others cannot be distinguished
-// from with theirs, the other ones with their own.
+// counts with the confidence of all answers there, the likeliest of those that cannot be
+// distinguished with theirs, the other ones with their own.
 func likeliestFirst(answers []Answer) []Answer {
 	slices.SortStableFunc(answers, func(a, b Answer) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	places := map[telemetry.Entity]float64{}
@@ -61,15 +61,19 @@ func likeliestFirst(answers []Answer) []Answer {
 		Answer
 		sure float64
 	}
-	order := make([]standing, len(answers))
+	order, counted := make([]standing, len(answers)), map[*Answer]bool{}
 	for i, a := range answers {
 		order[i] = standing{a, a.Confidence}
 		if all, first := places[a.Entity]; first {
 			order[i].sure = all
 			delete(places, a.Entity)
 		}
-		if a.Confidence >= leastShared {
-			order[i].sure = max(order[i].sure, together(&a, answers))
+		if a.Confidence >= leastShared && !counted[&answers[i]] {
+			all := a.Confidence
+			for _, b := range alikeTo(&answers[i], answers) {
+				all, counted[b] = all+b.Confidence, true
+			}
+			order[i].sure = max(order[i].sure, all)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b standing) int { return cmp.Compare(b.sure, a.sure) })
