@@ -519,12 +519,18 @@ func (e *caseBook) sweep(g telemetry.Time) {
 	e.past = slices.DeleteFunc(e.past, func(c *incidentCase) bool { return g.Sub(c.resolved) > reopenWithin })
 }
 
-// unexplained reports whether no cause was found for a degradation that is over: none
-// is very sure, and nor is that something is wrong at a place outside the job.
-func (c *incidentCase) unexplained() bool {
+// unexplained is how likely it is that a degradation which is over had no cause: not where one
+// is very sure, or that something is wrong at a place outside the job.
+func (c *incidentCase) unexplained() float64 {
 	likely := ofKind(&c.incident)
 	if c.incident.Root.Entity != c.job {
 		likely = max(likely, c.incident.Placed().Root.Confidence)
 	}
-	return c.incident.Root.Signature == explain.Unknown || likely < surely
+	switch {
+	case c.incident.Root.Signature == explain.Unknown:
+		return 1
+	case likely >= surely:
+		return 0
+	}
+	return 1 - likely
 }

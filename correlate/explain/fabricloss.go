@@ -263,9 +263,8 @@ func (f *fabricMeasures) health(v Values, i int) {
 		v[Starved] = n.PauseReceived - b.PauseReceived
 	}
 	if p >= 0 && f.e.Fabric.Now.Of[p].Credits {
-		waits := &f.e.Fabric.Now.Of[p]
 		v[Starves] = n.PauseSent - b.PauseSent
-		v[Starves.Err()] = stats.Quadrature(stats.Quadrature(waits.WaitErr, f.e.Fabric.Before.Of[p].WaitErr), vague(v[Starves], waits.Slack))
+		v[Starves.Err()] = stats.Quadrature(f.e.Fabric.Now.Of[p].WaitErr, f.e.Fabric.Before.Of[p].WaitErr)
 	}
 	if d, ok := f.disorder(i); ok {
 		v[Disorder] = d

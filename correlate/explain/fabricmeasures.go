@@ -232,13 +232,10 @@ func (f *fabricMeasures) doubts(cands []Candidate) {
 // and in addition that the estimate of waiting may be too long.
 func (f *fabricMeasures) doubt(v Values, m Measure, chance float64) {
 	x, seen := v[m]
-	if vague := vague(x, f.slack); seen && (vague > 0 || chance > 0) {
+	if vague := float64(x * (1 - 1/max(1, f.slack))); seen && (vague > 0 || chance > 0) {
 		v[m.Err()] = stats.Quadrature(vague, chance)
 	}
 }
-
-// vague is the standard error of waiting of which the estimate may be so many times too long.
-func vague(waiting, slack float64) float64 { return float64(max(0, waiting) * (1 - 1/max(1, slack))) }
 
 // lopsided is what end i sends less what it receives, beyond before.
 func (f *fabricMeasures) lopsided(i int) float64 {

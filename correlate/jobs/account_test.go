@@ -41,7 +41,7 @@ func (p *life) note(c jobs.Changed) {
 		p.changes = append(p.changes, "to "+c.Job.Degradation.State.String())
 	case jobs.Ended:
 		p.changes = append(p.changes, "well")
-		c.Job.Forget(false, false)
+		c.Job.Forget(false, 0)
 	}
 }
 

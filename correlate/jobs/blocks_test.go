@@ -80,7 +80,7 @@ func TestADegradationInBlocksEnds(t *testing.T) {
 				began = append(began, i)
 			case Ended:
 				ended = append(ended, i)
-				j.Forget(false, false)
+				j.Forget(false, 0)
 			}
 		}
 	})

@@ -149,13 +149,17 @@ func (b *Book) Renew(job telemetry.Entity, at telemetry.Time) {
 
 // Forget drops a job's degradation: the job has recovered, or what it does now is
 // its new usual, in which case the past begins anew. A degradation of one long step
-// may have been the first of a periodic pattern, and one without a cause of its own
-// is part of how the job varies.
-func (j *Job) Forget(newUsual, unexplained bool) {
-	if h := j.Degradation; h != nil && !newUsual && unexplained {
+// may have been the first of a periodic pattern, and one without a cause is part of how the
+// job varies: as many of its steps are as it is likely, own, that it had none.
+func (j *Job) Forget(newUsual bool, own float64) {
+	if h := j.Degradation; h != nil && !newUsual && own > 0 {
+		due := 0.0
 		for _, x := range h.sampled.lengths {
-			j.past.wide.add(x)
-			j.blocks.past.add(x) // one step of each block
+			if due += own; due >= 1 {
+				due--
+				j.past.wide.add(x)
+				j.blocks.past.add(x) // one step of each block
+			}
 		}
 		j.past.known = false
 	}

@@ -79,7 +79,7 @@ func watch(t *trainer, steps, from int, factor float64) (began []int, at []float
 			case jobs.Began:
 				began, at = append(began, n), append(at, float64(g-epoch)/1e9)
 			case jobs.Ended:
-				c.Job.Forget(false, false)
+				c.Job.Forget(false, 0)
 			}
 		}
 	}

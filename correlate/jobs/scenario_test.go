@@ -231,7 +231,7 @@ func (p *player) close(second int) {
 	}))
 	for _, j := range p.book.Jobs() {
 		if j.Degradation != nil && j.Degradation.Well() {
-			j.Forget(false, false)
+			j.Forget(false, 0)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (s *server) serve(seconds int, load func(second int) float64) {
 			case jobs.Ended:
 				h := *c.Job.Degradation
 				s.degradation, s.changes = &h, append(s.changes, "well")
-				c.Job.Forget(false, false)
+				c.Job.Forget(false, 0)
 			}
 		}
 	}

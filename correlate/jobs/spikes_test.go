@@ -43,7 +43,7 @@ func watchWork(steps int, step func(i int) (length, rate float64), s Senses) (be
 					first = *c.Job.Degradation
 				}
 			case Ended:
-				c.Job.Forget(false, false)
+				c.Job.Forget(false, 0)
 			}
 		}
 	}

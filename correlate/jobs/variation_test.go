@@ -8,9 +8,9 @@ import (
 )
 
 // beating plays a job whose steps are half as long again for 40 steps of each 120,
-// and counts the degradations that begin. explained is set where each had a cause
-// of its own.
-func beating(t *testing.T, steps int, explained bool) (began int) {
+// and counts the degradations that begin. own is how likely it is of each that it had no
+// cause.
+func beating(t *testing.T, steps int, own float64) (began int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 4))
 	length := func(i int) float64 {
@@ -26,7 +26,7 @@ func beating(t *testing.T, steps int, explained bool) (began int) {
 			case Began:
 				began++
 			case Ended:
-				j.Forget(false, !explained)
+				j.Forget(false, own)
 			}
 		}
 	})
@@ -34,11 +34,15 @@ func beating(t *testing.T, steps int, explained bool) (began int) {
 }
 
 func TestForgetLearnsWhatHadNoCause(t *testing.T) {
-	if n := beating(t, 3000, false); n > 6 {
+	if n := beating(t, 3000, 1); n > 6 {
 		t.Errorf("%d degradations of a job that beats, want at most 6 until its own variation is known", n)
 	}
-	if n := beating(t, 3000, true); n < 20 {
+	if n := beating(t, 3000, 0); n < 20 {
 		t.Errorf("%d degradations with a cause, want each of them", n)
+	}
+	// What was likely caused by something else is a cause of its own again the next time.
+	if n := beating(t, 500, .25); n < 4 {
+		t.Errorf("%d degradations of which each likely had a cause, want each of them", n)
 	}
 }
 
