@@ -77,13 +77,22 @@ func certainOf(in *explain.Incident) bool {
 // takeUp removes from the past the case of which a job's new degradation is a relapse;
 // nil where there is none.
 func (e *caseBook) takeUp(c *incidentCase, next *explain.Incident, g telemetry.Time) *incidentCase {
-	i := e.earlier(c, next, g)
+	return e.takeOut(e.earlier(c, next, g))
+}
+
+// takeOut removes a case from the past; nil where its place is -1.
+func (e *caseBook) takeOut(i int) *incidentCase {
 	if i < 0 {
 		return nil
 	}
 	old := e.past[i]
 	e.past = slices.Delete(e.past, i, i+1)
 	return old
+}
+
+// keepPast lets an incident that is resolved be opened again by a job.
+func (e *caseBook) keepPast(job telemetry.Entity, in *explain.Incident) {
+	e.past = append(e.past, &incidentCase{job: job, incident: in.Named(), published: *in, well: true, resolved: *in.Resolved})
 }
 
 // samePlace reports whether two incidents of one job may have their cause at one
@@ -211,7 +220,7 @@ func (e *caseBook) depart(c *incidentCase, best *explain.Answer, g telemetry.Tim
 	}
 	old := e.takeBack(c, best, g)
 	if last.Resolved != nil {
-		e.past = append(e.past, &incidentCase{job: c.job, incident: last.Named(), published: last, well: true, resolved: *last.Resolved})
+		e.keepPast(c.job, &last)
 	}
 	e.split(c, g)
 	c.published, c.former, c.naming, c.incident.Reopens, c.incident.Chain = explain.Incident{}, explain.Incident{}, naming{}, 0, nil
@@ -230,8 +239,7 @@ func (e *caseBook) takeBack(c *incidentCase, best *explain.Answer, g telemetry.T
 	for i, old := range slices.Backward(e.past) {
 		in := &old.incident
 		if old.job == c.job && g.Sub(old.resolved) <= reopenWithin && certainOf(in) && e.oneSpot(in.Root.Entity, best.Entity) && in.Root.Signature == best.Name() {
-			e.past = slices.Delete(e.past, i, i+1)
-			return old
+			return e.takeOut(i)
 		}
 	}
 	return nil

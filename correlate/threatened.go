@@ -59,19 +59,20 @@ func (e *risks) threatening(j *jobs.Job) (out []telemetry.Interval) {
 	if len(e.open) == 0 {
 		return nil
 	}
+	hosts := e.nodes(j.Entity)
 	for _, r := range e.open {
-		if e.threatens(r, j.Entity) {
+		if e.threatens(r, j.Entity, hosts) {
 			out = append(out, r.incident.Onset)
 		}
 	}
 	return out
 }
 
-// threatens reports whether a job depends on what is at risk: by a host of its, or by what it
-// uses.
-func (e *risks) threatens(r *risk, job telemetry.Entity) bool {
+// threatens reports whether a job on these hosts depends on what is at risk: by one of them,
+// or by what it uses.
+func (e *risks) threatens(r *risk, job telemetry.Entity, hosts []telemetry.Entity) bool {
 	dependent := func(host telemetry.Entity) bool { return in(r.incident.Impact.Entities, host) }
-	return e.uses(job, r.incident.Root.Entity) || slices.ContainsFunc(e.nodes(job), dependent)
+	return e.uses(job, r.incident.Root.Entity) || slices.ContainsFunc(hosts, dependent)
 }
 
 // threatenedSince calls a function for each job that depends on a risk which opened in grid
@@ -82,7 +83,7 @@ func (e *risks) threatenedSince(g telemetry.Time, visit func(j *jobs.Job, since 
 			continue
 		}
 		for _, j := range e.book.Jobs() {
-			if e.threatens(r, j.Entity) {
+			if e.threatens(r, j.Entity, e.nodes(j.Entity)) {
 				visit(j, r.incident.Onset.Earliest)
 			}
 		}

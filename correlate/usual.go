@@ -15,9 +15,10 @@ import (
 // long, is detected when the window no longer holds its baseline. So baselines of
 // such jobs are stored at intervals while they are healthy. That of any other job is
 // stored when its steps may have become longer, because minutes may pass until that
-// is certain; and of one that depends on what is at risk, because what that does until it
-// degrades the job is no baseline. That of a degradation is stored when it is over: a relapse that comes
-// before the window holds a baseline again would be compared with the trouble itself.
+// is certain; and when something is at risk that it depends on, because what that does
+// until it degrades the job is no baseline. That of a degradation is stored when it is
+// over: a relapse that comes before the window holds a baseline again would be compared
+// with the trouble itself.
 
 // usualState is the baseline at a time: of every end of the fabric, and of the
 // hosts, GPUs and plant of the jobs that report seldom, or of one job in doubt or at risk, or
@@ -122,12 +123,10 @@ func (e *examiner) keepDoubted(g telemetry.Time) {
 		if old >= 0 && g.Sub(e.usual[old].at) < baselineGrids*e.cfg.Grid {
 			continue
 		}
-		if old < 0 && e.doubted() >= doubtStates {
-			old = slices.IndexFunc(e.usual, func(s usualState) bool { return s.doubt })
-		}
 		if old >= 0 {
 			e.usual = slices.Delete(e.usual, old, old+1)
 		}
+		e.makeRoom(doubtStates, func(s *usualState) bool { return s.doubt })
 		e.usual = append(e.usual, usualState{at: at, before: e.fabricBefore(e.spanBefore(at)), jobs: []*incidentCase{e.usualOf(j, at)}, doubt: true})
 	}
 }
@@ -135,34 +134,30 @@ func (e *examiner) keepDoubted(g telemetry.Time) {
 // keepThreatened stores what a job is coupled to as it was when something began that it
 // depends on, unless it is degraded, or was at risk already.
 func (e *examiner) keepThreatened(j *jobs.Job, since telemetry.Time) {
-	atRisk := func(s usualState) bool { return s.risk }
-	n := 0
+	at := floor(since, e.cfg.Grid)
+	already := slices.ContainsFunc(e.usual, func(s usualState) bool { return s.risk && s.jobs[0].job == j.Entity })
+	if already || j.Degradation != nil || at.Add(-baselineGrids/2*e.cfg.Grid) < e.oldest(e.at) {
+		return
+	}
+	c := &incidentCase{job: j.Entity}
+	e.keepSymptoms(c, e.spanBefore(at))
+	e.makeRoom(riskStates, func(s *usualState) bool { return s.risk })
+	e.usual = append(e.usual, usualState{at: at, risk: true, jobs: []*incidentCase{c}})
+}
+
+// makeRoom drops the oldest baseline of a kind where as many are stored as may be.
+func (e *examiner) makeRoom(most int, of func(*usualState) bool) {
+	oldest, n := -1, 0
 	for i := range e.usual {
-		if s := &e.usual[i]; atRisk(*s) {
-			if n++; s.jobs[0].job == j.Entity {
-				return
+		if of(&e.usual[i]) {
+			if n++; oldest < 0 {
+				oldest = i
 			}
 		}
 	}
-	if at := floor(since, e.cfg.Grid); j.Degradation == nil && at.Add(-baselineGrids/2*e.cfg.Grid) >= e.oldest(e.at) {
-		if n >= riskStates {
-			i := slices.IndexFunc(e.usual, atRisk)
-			e.usual = slices.Delete(e.usual, i, i+1)
-		}
-		c := &incidentCase{job: j.Entity}
-		e.keepSymptoms(c, e.spanBefore(at))
-		e.usual = append(e.usual, usualState{at: at, risk: true, jobs: []*incidentCase{c}})
+	if n >= most {
+		e.usual = slices.Delete(e.usual, oldest, oldest+1)
 	}
-}
-
-// doubted is how many baselines are of jobs in doubt.
-func (e *examiner) doubted() (n int) {
-	for i := range e.usual {
-		if e.usual[i].doubt {
-			n++
-		}
-	}
-	return n
 }
 
 // usualOf returns the baseline of a job's hosts, GPUs and plant.
@@ -220,9 +215,8 @@ func (e *examiner) recalled(job telemetry.Entity, onset telemetry.Time) (*usualS
 	return nil, nil
 }
 
-// beforeRisk returns what a job is coupled to as it was before something was at risk that it
-// depends on, and still is at the onset of a degradation or has degraded it a short while
-// ago; nil where there is no such thing.
+// beforeRisk returns what a job is coupled to as it was before the onset of a risk to it, if
+// one began before a degradation, as long as baselines are stored; nil where none did.
 func (e *examiner) beforeRisk(job telemetry.Entity, onset telemetry.Time) *symptom.Baseline {
 	i := slices.IndexFunc(e.usual, func(s usualState) bool { return s.risk && s.jobs[0].job == job && s.at <= onset })
 	if i < 0 {

@@ -208,7 +208,7 @@ func (e *caseBook) recall(h *explain.Incident, g telemetry.Time) {
 	if h.Resolved == nil || len(h.Impact.Jobs) == 0 || g.Sub(*h.Resolved) > reopenWithin {
 		return
 	}
-	e.past = append(e.past, &incidentCase{job: h.Impact.Jobs[0].Job, incident: h.Named(), published: *h, well: true, resolved: *h.Resolved})
+	e.keepPast(h.Impact.Jobs[0].Job, h)
 }
 
 // await judges a restored case whose job is not degraded by its own past: that past

@@ -118,7 +118,7 @@ func (r *Readings) ticks(before *Readings, grid telemetry.Duration, kind func(*E
 			}
 		}
 	}
-	t.sure = slices.ContainsFunc(t.ends, func(i int) bool { return r.blocked(i, t.longest, grid) })
+	t.sure = t.longest > 1 && slices.ContainsFunc(t.ends, func(i int) bool { return r.blocked(i, t.longest, grid) })
 	return t
 }
 
@@ -132,12 +132,14 @@ func (r *Readings) lengthenTicks(before *Readings, own, other tick) {
 	if times <= 1 {
 		return
 	}
+	slack := times
+	if own.sure {
+		slack = 1
+	}
 	for _, i := range own.ends {
 		r.scaleWaiting(i, times)
 		before.scaleWaiting(i, times)
-		if r.Of[i].Slack = times; own.sure {
-			r.Of[i].Slack = 1
-		}
+		r.Of[i].Slack = slack
 	}
 }
 

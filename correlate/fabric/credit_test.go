@@ -121,19 +121,26 @@ func TestABlockedPortShowsTheTick(t *testing.T) {
 	}
 }
 
-// TestWhereNothingIsBlockedATickIsAsLongAsItCanBe: traffic comes in bursts, and no
-// two grids in a row are filled. The estimate may be too long, by as much as ticks
-// may be shorter, and the two switches' ticks are alike.
-func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
+// waitsInBursts lets one end wait, by short ticks, for a fiftieth of the time in every other grid and
+// for less in those between, and another for so much of that.
+func waitsInBursts(t *testing.T, one, other string, part float64) *world {
 	w := infiniBand(t, waitTicks)
 	for k := half + 1; k <= grids; k++ {
 		burst := 1.0
 		if k%2 == 0 {
 			burst = 0.3
 		}
-		w.report("port:leaf1/h7", waitTicks, k, k, burst*0.02*speed/8)
-		w.report("port:leaf0/s0", waitTicks, k, k, 0.1*burst*0.02*speed/8)
+		w.report(one, waitTicks, k, k, burst*0.02*speed/8)
+		w.report(other, waitTicks, k, k, part*burst*0.02*speed/8)
 	}
+	return w
+}
+
+// TestWhereNothingIsBlockedATickIsAsLongAsItCanBe: traffic comes in bursts, and no
+// two grids in a row are filled. The estimate may be too long, by as much as ticks
+// may be shorter, and the two switches' ticks are alike.
+func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
+	w := waitsInBursts(t, "port:leaf1/h7", "port:leaf0/s0", 0.1)
 	m, _, during := w.readBeside()
 	most := 2. / 3 // beside the third of the time that it sends
 	if r := during.Of[index(t, m, "port:leaf1/h7")]; math.Abs(r.Slack-most/0.02) > 1e-4 || math.Abs(r.PauseReceived-0.65*most) > 0.02 {
@@ -148,15 +155,7 @@ func TestWhereNothingIsBlockedATickIsAsLongAsItCanBe(t *testing.T) {
 // bursts, and switches for a hundredth of that. By the longest tick that the switches alone
 // allow, they would be held back for most of the time.
 func TestUnknownTicksAreAsLongAsThoseOfTheOtherDevices(t *testing.T) {
-	w := infiniBand(t, waitTicks)
-	for k := half + 1; k <= grids; k++ {
-		burst := 1.0
-		if k%2 == 0 {
-			burst = 0.3
-		}
-		w.report("nic:h0/n0", waitTicks, k, k, burst*0.02*speed/8)
-		w.report("port:leaf0/s0", waitTicks, k, k, 0.01*burst*0.02*speed/8)
-	}
+	w := waitsInBursts(t, "nic:h0/n0", "port:leaf0/s0", 0.01)
 	m, _, during := w.readBeside()
 	const most = 2. / 3
 	if r := during.Of[index(t, m, "nic:h0/n0")]; math.Abs(r.PauseReceived-0.65*most) > 0.02 {
