@@ -103,7 +103,7 @@ func lossMeasures() []MeasureDoc {
 		{ExcessPart, "1", "its net_rise over shared_grown: half or more where the excess is its own"},
 		{RiseRatio, "1", "what this other job's hosts send altogether more, over what they used to send"},
 		{SharedGrown, "links", "what the end that has grown most carries more than before, of those shared with others that have a queue, or of which no instrument would show one; in part while little has been seen"},
-		{SharedPeak, "1", "what that end sends in its fullest grids, of its speed"},
+		{SharedPeak, "1", "what an end sends in its fullest grids, of its speed: the most of those shared ends that carry more than before"},
 		{Grown, "1", "what it sends more than before, of its speed: however little the job itself sends"},
 		{NetRise, "links", "what this other job's hosts send more than they used to, what some send less included; less than a third more counts only as far as some of its nics send more than its median one; in part while less than four usual steps have been seen"},
 		{PathDrops, "1/s", "packets per second that queues on the job's paths dropped, beyond before"},
