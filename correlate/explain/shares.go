@@ -15,6 +15,10 @@ const leastMoved = 1e-9
 // leastShift is the change of a plane's share below which it is no candidate.
 const leastShift = 0.05
 
+// leastFuller is the least part of a slowdown that the fullest of the links must be fuller:
+// a step takes longer by at most what the fullest of them does.
+const leastFuller = 0.5
+
 // shift is by how much the part of the job's traffic that takes a plane, rail or
 // switch has changed. A host shares out what it sends among the planes of its NICs, a
 // leaf among its spines: wherever traffic is shared out, each part is compared with
@@ -48,6 +52,7 @@ type sharing struct {
 type part struct {
 	group       int
 	now, before float64 // bytes per second
+	speed       float64 // that its links have together
 	squares     float64 // of the standard error of now − before
 }
 
@@ -81,11 +86,15 @@ func (f *fabricMeasures) shifts(groups []fabric.Group, wholes [][]int) []shift {
 	return out
 }
 
-// changes lists, by group, what its parts have changed by wherever traffic is shared out.
-// One switch shows nothing: a hash does as much.
+// changes lists, by group, what its parts have changed by wherever traffic is shared out and
+// the job may wait for the fullest: what goes to storage by a NIC of its own is no part of
+// what the others carry. One switch shows nothing: a hash does as much.
 func (f *fabricMeasures) changes(groups []fabric.Group, into [][]int) [][]change {
 	out := make([][]change, len(groups))
 	for _, s := range f.sharings(into) {
+		if float64(s.fuller()*(1-f.lost)) < float64(leastFuller*f.lost) {
+			continue
+		}
 		for _, p := range s.parts {
 			if c, ok := s.change(&p); ok {
 				out[p.group] = append(out[p.group], c)
@@ -180,6 +189,7 @@ func (s *sharing) add(group int, f *fabricMeasures, i int) {
 		s.parts = append(s.parts, part{group: group})
 	}
 	p, speed, err := &s.parts[len(s.parts)-1], f.m.Ends[i].Speed, f.loadErr(i)
+	p.speed += speed
 	p.now += float64(f.e.Fabric.Now.Of[i].Util * speed)
 	p.before += float64(f.e.Fabric.Before.Of[i].Util * speed)
 	p.squares += float64(float64(err*speed) * float64(err*speed))
@@ -213,6 +223,23 @@ func (f *fabricMeasures) into(g *fabric.Group) []int {
 	}
 	slices.Sort(nics)
 	return slices.DeleteFunc(slices.Compact(nics), func(i int) bool { return !f.e.Fabric.OnPath[i] })
+}
+
+// fuller is by what part the fullest of the links among which traffic is shared out is fuller
+// than the same traffic made the fullest before.
+func (s *sharing) fuller() float64 {
+	var now, before, fullest, was float64
+	for k := range s.parts {
+		p := &s.parts[k]
+		if _, ok := p.ratio(); ok {
+			now, before = now+p.now, before+p.before
+			fullest, was = max(fullest, p.now/p.speed), max(was, p.before/p.speed)
+		}
+	}
+	if before == 0 {
+		return 0
+	}
+	return fullest/was*before/now - 1
 }
 
 // change compares what goes to one group with what goes to the others.

@@ -19,6 +19,19 @@ func TestASpineThatEveryLeafSendsMoreTo(t *testing.T) {
 	}
 }
 
+// TestTheFullestIsWaitedFor: what goes to spine0 has doubled, and is a hundredth of what goes to
+// spine1: no step takes longer for that.
+func TestTheFullestIsWaitedFor(t *testing.T) {
+	s := calm(t)
+	for _, up := range []string{"port:leaf0/s0", "port:leaf1/s0"} {
+		s.before(up).Util = load / 100
+		s.now(up).Util = load * slower / 50
+	}
+	if v, ok := s.candidates()["switch:spine0"].Values[explain.ShareShift]; ok {
+		t.Errorf("the share of spine0 has shifted by %v", v)
+	}
+}
+
 // TestOneLeafsHashIsNoShiftOfShares: half of the leaves do not show it.
 func TestOneLeafsHashIsNoShiftOfShares(t *testing.T) {
 	s := calm(t)
