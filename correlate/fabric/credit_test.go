@@ -371,6 +371,47 @@ func TestFewReadingsShowNoLeak(t *testing.T) {
 	}
 }
 
+// TestCompanionsShowWhatTheInstantsMiss: a host's counters are read each second and its
+// switch's each fourth, between which the traffic varies. What a link of several loses shows
+// against the others, whose bytes are missed alike; of one alone it does not.
+func TestCompanionsShowWhatTheInstantsMiss(t *testing.T) {
+	for _, links := range []int{1, 4} {
+		w := build(t, 2, 1, 2)
+		w.every = 4 * grid
+		for i := 1; i < links; i++ {
+			w.cable(t, fmt.Sprintf("nic:h0/x%d", i), fmt.Sprintf("port:leaf0/x%d", i))
+		}
+		w.graph.Advance(at(0))
+		for k := 1; k <= grids; k++ {
+			busy := func(k int) float64 { return speed * (0.5 + 0.3*math.Sin(float64(k*k))) }
+			var came float64 // in the four seconds before the last reading
+			for j := range 4 {
+				came += busy((k-1)/4*4+j-2) / 4
+			}
+			for i := range links {
+				nic, port, lost := fmt.Sprintf("nic:h0/x%d", i), fmt.Sprintf("port:leaf0/x%d", i), 0.0
+				if i == 0 {
+					nic, port, lost = "nic:h0/n0", "port:leaf0/h0", 0.01
+				}
+				w.report(nic, txBytes, k, k, busy(k))
+				w.report(port, rxBytes, k, k, (1-lost)*came)
+			}
+			w.report("nic:h0/n0", "roce_packet_seq_errors_total", k, k, 100)
+		}
+		m := fabric.Survey(w.graph, w)
+		r := m.Read(w, grid, fabric.Span{From: at(0), To: at(grids)})
+		leak := r.Leak(index(t, m, "nic:h0/n0"))
+		if seen := leak.Share > 0.009 && leak.Share < 0.0101; seen != (links > 1) {
+			t.Errorf("%d links: %+v", links, leak)
+		}
+		if links > 1 {
+			if l := r.Leak(index(t, m, "nic:h0/x2")); l.Share > 1e-3 {
+				t.Errorf("one that loses nothing: %+v", l)
+			}
+		}
+	}
+}
+
 func TestNobodyLooksForLeaksWhereNothingWasSentAgain(t *testing.T) {
 	w := quiet(t, 2, 1, 2)
 	m, _, during := w.read()

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math"
+	"slices"
 
 	"github.com/quintet-dc/quintet/telemetry"
 )
@@ -24,6 +25,8 @@ const (
 	// shared is for how many grids in a row the difference of two counters is the same
 	// where both are read in each.
 	shared = 2.0
+	// mostCompanions is how many other links of two devices a link is compared with.
+	mostCompanions = 3
 )
 
 // Leak compares the two counters of the link to which end i sends, where the network
@@ -31,22 +34,54 @@ const (
 // differ by what passed in between: by the offset of their clocks times the rate just
 // before or just after. Losses add up instead. The difference is therefore fitted by
 // the bytes sent so far and those two rates, and only the slope of the first is the
-// leak (bytes are conserved; a loss is a slope). It is fitted on first use.
+// leak (bytes are conserved; a loss is a slope). Other links of the same two devices are
+// read at the same instants, so that what these miss in common is no loss of one of
+// them. It is fitted on first use.
 func (r *Readings) Leak(i int) Leak {
 	leak, fitted := r.leaks[i]
 	if fitted || !r.lossy {
 		return leak
 	}
-	e := &r.Map.Ends[i]
-	if e.Main && e.Peer >= 0 && r.Of[i].Util >= idle/4 {
-		// One counter that both ends read shows no difference of two.
-		if tx, rx := e.slots[txBytes], r.Map.Ends[e.Peer].slots[rxBytes]; tx >= 0 && rx >= 0 && tx != rx {
-			f := fit{first: r.asks.first, grid: r.asks.grid, n: r.asks.n}
-			leak = f.leak(r.history, tx, rx)
-		}
+	if w, ok := r.counters(i); ok {
+		f := fit{first: r.asks.first, grid: r.asks.grid, n: r.asks.n}
+		leak = f.leak(r.history, w, r.companions(i))
 	}
 	r.leaks[i] = leak
 	return leak
+}
+
+// hop is one direction of a link: the counter of what is sent into it, and of what is
+// received.
+type hop struct{ tx, rx int }
+
+// counters returns those of the way into which main end i sends; false where too little
+// passes, or both ends read one counter, which shows no difference of two.
+func (r *Readings) counters(i int) (hop, bool) {
+	e := &r.Map.Ends[i]
+	if !e.Main || e.Peer < 0 || r.Of[i].Util < idle/4 {
+		return hop{}, false
+	}
+	w := hop{e.slots[txBytes], r.Map.Ends[e.Peer].slots[rxBytes]}
+	return w, w.tx >= 0 && w.rx >= 0 && w.tx != w.rx
+}
+
+// companions are other ways between the two devices that end i connects, those that
+// follow it first.
+func (r *Readings) companions(i int) []hop {
+	m := r.Map
+	from := m.ports[m.Ends[i].Owner]
+	at := slices.Index(from, i)
+	var all []hop
+	for k := 1; k < len(from) && len(all) < mostCompanions; k++ {
+		j := from[(at+k)%len(from)]
+		if p := m.Ends[j].Peer; p < 0 || m.Ends[p].owner != m.Ends[m.Ends[i].Peer].owner {
+			continue
+		}
+		if w, ok := r.counters(j); ok {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // resent reports whether any NIC had to retransmit packets.
@@ -70,14 +105,14 @@ type fit struct {
 }
 
 // load reads both counters; a grid that either misses ends the comparison
-// there, the longest part without one is kept.
-func (f *fit) load(h History, tx, rx int) {
+// there, the longest part without one is kept, and what is compared later is of it.
+func (f *fit) load(h History, w hop) {
 	f.tx, f.rx = f.tx[:0], f.rx[:0]
 	best, bestLen, from := 0, 0, 0
 	for k := range f.n {
 		g := f.first.Add(telemetry.Duration(k) * f.grid)
-		a, okA := h.At(tx, g)
-		b, okB := h.At(rx, g)
+		a, okA := h.At(w.tx, g)
+		b, okB := h.At(w.rx, g)
 		f.tx, f.rx = append(f.tx, a), append(f.rx, b)
 		if !okA || !okB {
 			from = k + 1
@@ -86,19 +121,18 @@ func (f *fit) load(h History, tx, rx int) {
 		}
 	}
 	f.tx, f.rx = f.tx[best:best+bestLen], f.rx[best:best+bestLen]
+	f.first, f.n = f.first.Add(telemetry.Duration(best)*f.grid), bestLen
 }
 
-// leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after). A
-// counter that jumps once, after a reset or a lost frame, adds its jump to the
-// slope; real losses occur all along. So the fit is repeated with one jump removed,
-// where the difference jumps most.
-func (f *fit) leak(h History, tx, rx int) Leak {
-	f.load(h, tx, rx)
-	n := len(f.tx) - 1 // the last grid has no rate after it
+// leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after), and once
+// more with what its companions miss: of two lower bounds the higher one holds.
+func (f *fit) leak(h History, w hop, companions []hop) Leak {
+	f.load(h, w)
+	n := f.n - 1 // the last grid has no rate after it
 	if n < leastLeakGrids {
 		return Leak{}
 	}
-	readings := float64(n) / max(shared, interval(seconds(h, tx), f.grid), interval(seconds(h, rx), f.grid))
+	readings := float64(n) / max(shared, interval(seconds(h, w.tx), f.grid), interval(seconds(h, w.rx), f.grid))
 	total := sum(f.tx[:n])
 	if total <= 0 || readings < leastReadings {
 		return Leak{}
@@ -112,13 +146,49 @@ func (f *fit) leak(h History, tx, rx int) Leak {
 		taken += f.rx[k]
 		y[k], x[k], before[k], after[k] = (sent-taken)/total, sent/total, f.tx[k]/total, f.tx[k+1]/total
 	}
-	slope, err, ok := regress(readings, y, x, before, after)
+	leak := lost(readings, y, x, before, after)
+	if common, ok := f.missed(h, companions, n); ok {
+		if than := lost(readings, y, x, before, after, common); than.Seen {
+			leak = Leak{max(leak.Share, than.Share), min(leak.Error, than.Error), true}
+		}
+	}
+	return leak
+}
+
+// missed is what ways miss of what was sent into them, their mean in each of n grids;
+// false where none of them was seen in all.
+func (f *fit) missed(h History, ways []hop, n int) ([]float64, bool) {
+	of := fit{first: f.first, grid: f.grid, n: f.n}
+	common, seen := make([]float64, n), 0.0
+	for _, w := range ways {
+		of.load(h, w)
+		total := sum(of.tx[:min(n, len(of.tx))])
+		if of.n < f.n || total <= 0 {
+			of.first, of.n = f.first, f.n
+			continue
+		}
+		seen++
+		missing := 0.0
+		for k := range n {
+			missing += of.tx[k] - of.rx[k]
+			common[k] += missing / total
+		}
+	}
+	return common, seen > 0
+}
+
+// lost is the least part of x that y grows by. A counter that jumps once, after a reset or
+// a lost frame, adds its jump to the slope; real losses occur all along. So the fit is
+// repeated with one jump removed, where the difference jumps most.
+func lost(readings float64, y, x []float64, others ...[]float64) Leak {
+	y, x = slices.Clone(y), slices.Clone(x)
+	slope, err, ok := regress(readings, y, x, others...)
 	if !ok {
 		return Leak{}
 	}
 	share := slope - float64(2*err)
 	if share > 0 {
-		if steady, _, ok := regress(readings, y, x, before, after, jump(y, x)); ok {
+		if steady, _, ok := regress(readings, y, x, append(others, jump(y, x))...); ok {
 			share = min(share, steady)
 		}
 	}
