@@ -15,7 +15,7 @@ import (
 const (
 	// publishAt is how sure an answer must be for a root to be named, and
 	// publishAtOnce how sure for one look to be enough.
-	publishAt, publishAtOnce = 0.5, 0.9
+	publishAt, publishAtOnce = 0.5, 0.97
 	// publishAfter is how long a root that is not that sure must have been the likeliest.
 	publishAfter = telemetry.Duration(5e9)
 	// margin is how many times as likely as the named root another must be to take

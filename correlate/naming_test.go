@@ -29,16 +29,17 @@ func TestNamingChooses(t *testing.T) {
 		looks [][]explain.Answer
 		named []string // after each look; "" is none, j unknown
 	}{
-		"sure at once":              {[][]explain.Answer{look("a", 0.95)}, []string{"a"}},
+		"sure at once":              {[][]explain.Answer{look("a", 0.98)}, []string{"a"}},
+		"nearly sure at once":       {[][]explain.Answer{look("a", 0.95)}, []string{""}},
 		"likely for five seconds":   {[][]explain.Answer{look("a", 0.6), look("a", 0.6)}, []string{"", "a"}},
 		"two that alternate":        {[][]explain.Answer{look("a", 0.6), look("b", 0.6), look("a", 0.6)}, []string{"", "", ""}},
-		"not twice as likely":       {[][]explain.Answer{look("a", 0.95), look("b", 0.55, "a", 0.4), look("b", 0.55, "a", 0.4)}, []string{"a", "a", "a"}},
-		"twice as likely, once":     {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("a", 0.9)}, []string{"a", "a", "a"}},
-		"twice as likely, twice":    {[][]explain.Answer{look("a", 0.95), look("b", 0.9, "a", 0.05), look("b", 0.9, "a", 0.05)}, []string{"a", "a", "b"}},
-		"nothing left of it":        {[][]explain.Answer{look("a", 0.95), look("b", 0.99, "a", 0.005)}, []string{"a", "b"}},
-		"unknown takes no place":    {[][]explain.Answer{look("a", 0.95), look(), look()}, []string{"a", "a", "a"}},
+		"not twice as likely":       {[][]explain.Answer{look("a", 0.98), look("b", 0.55, "a", 0.4), look("b", 0.55, "a", 0.4)}, []string{"a", "a", "a"}},
+		"twice as likely, once":     {[][]explain.Answer{look("a", 0.98), look("b", 0.9, "a", 0.05), look("a", 0.9)}, []string{"a", "a", "a"}},
+		"twice as likely, twice":    {[][]explain.Answer{look("a", 0.98), look("b", 0.9, "a", 0.05), look("b", 0.9, "a", 0.05)}, []string{"a", "a", "b"}},
+		"nothing left of it":        {[][]explain.Answer{look("a", 0.98), look("b", 0.99, "a", 0.005)}, []string{"a", "b"}},
+		"unknown takes no place":    {[][]explain.Answer{look("a", 0.98), look(), look()}, []string{"a", "a", "a"}},
 		"a name for what had none":  {[][]explain.Answer{look(), look("a", 0.55), look("a", 0.55)}, []string{"", "", "a"}},
-		"not listed, and none sure": {[][]explain.Answer{look("a", 0.95), look("b", 0.45), look("b", 0.45)}, []string{"a", "a", "a"}},
+		"not listed, and none sure": {[][]explain.Answer{look("a", 0.98), look("b", 0.45), look("b", 0.45)}, []string{"a", "a", "a"}},
 	} {
 		var n naming
 		for i, answers := range c.looks {
@@ -60,7 +61,7 @@ func TestWhatARiskNamedIsNamedAtTheFirstLook(t *testing.T) {
 		}
 	}
 	var n naming
-	n.choose(look("b", 0.95), false, 1)
+	n.choose(look("b", 0.98), false, 1)
 	n.knows(placeOf(&look("a", 0.6)[0]), 1)
 	if n.choose(look("a", 0.6, "b", 0.3), false, 1+telemetry.Time(publishAfter)); n.root.entity.Name != "b" {
 		t.Errorf("a risk took the place of a root that was named: %+v", n.root)
@@ -145,11 +146,11 @@ func TestAnUnlikelyGuessIsNotNamedAtTheEnd(t *testing.T) {
 func TestNamingAwaitsWhatCouldContradict(t *testing.T) {
 	var n naming
 	for _, g := range []telemetry.Time{1, 1 + telemetry.Time(investigateFor)} {
-		if n.choose(look("a", 0.95), true, g); n.named() {
+		if n.choose(look("a", 0.98), true, g); n.named() {
 			t.Errorf("named after %v s", float64(g)/1e9)
 		}
 	}
-	if n.choose(look("a", 0.95), true, 1+telemetry.Time(awaitFor)); n.root.entity.Name != "a" {
+	if n.choose(look("a", 0.98), true, 1+telemetry.Time(awaitFor)); n.root.entity.Name != "a" {
 		t.Errorf("after three minutes: %+v", n.root)
 	}
 }
