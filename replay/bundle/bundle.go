@@ -67,12 +67,13 @@ func OpenWith(dir string, c Config) (*Bundle, error) {
 	b.readSettings(c.Files, &r)
 	topo := readTopology(c.Files, &r)
 	topo.add(c.Contains)
-	b.Edges = topo.edges
 	b.readEvents(c.Files, &r)
 	b.samples = readSamples(c, &r)
 	if err := r.err(); err != nil {
 		return nil, fmt.Errorf("open bundle: %s: %w", dir, err)
 	}
+	topo.add(topo.named(b.samples))
+	b.Edges = topo.edges
 	if !c.Partial {
 		topo.checkListed(b.samples, &r)
 	}

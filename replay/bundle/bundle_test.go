@@ -247,6 +247,23 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestAPartIsInWhatItsNameBeginsWith, where that is known and nothing else is stated.
+func TestAPartIsInWhatItsNameBeginsWith(t *testing.T) {
+	b := open(t, map[string]string{
+		"topology.json": `{"entities":[{"id":"node:h0"},{"id":"fan:h0/1"},{"id":"switch:s"},{"id":"psu:s/1"},{"id":"psu:h0/1"},{"id":"shelf:r"},{"id":"fan:other/1"}],
+"edges":[{"from":"shelf:r","to":"psu:h0/1","rel":"contains"}]}`,
+		"samples.csv": head + "1,fan:h0/2,fan_speed_ratio,0.5\n",
+	})
+	var got []string
+	for i := range b.Edges {
+		got = append(got, b.Edges[i].From.String()+" "+b.Edges[i].To.String())
+	}
+	want := []string{"node:h0 fan:h0/1", "node:h0 fan:h0/2", "shelf:r psu:h0/1", "switch:s psu:s/1"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // What an edge or a name implies needs no listing: of a hundred ports there is one
 // warning, and another of what nothing implies.
 func TestCheckListedSummarises(t *testing.T) {
