@@ -56,7 +56,7 @@ type incidentCase struct {
 	dependencies *symptom.Baseline // of everything else the job depends on; nil once it has recovered
 	hosts        []hostBefore      // in identity order of node
 	saves        float64           // seconds of a usual checkpoint; 0 where none was seen
-	reportedWork [2]float64        // tokens and utilisation times length of a step before the degradation; 0 where it reports none
+	reportedWork [2]middle         // tokens and utilisation times length of a step before the degradation; 0 where it reports none
 	// nodes and others are where the job and its neighbours ran at any time
 	// since the case was opened: who has left may still be the cause.
 	nodes      []telemetry.Entity
@@ -304,7 +304,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	if read, ok := ev.Symptoms.(*symptom.Contrast); ok && len(ev.Ranks) == 0 {
 		ev.Ranks = e.ranksBusy(c, h, read)
 	}
-	ev.ReportedWork = e.reportedWork(c, h, g)
+	ev.ReportedWork, ev.ReportedErr = e.reportedWork(c, h, g)
 	ev.First = e.keepFirst(c, h, g)
 	e.suspect(ev)
 	return ev
@@ -514,8 +514,10 @@ func (c *incidentCase) snapshot(k *snapshot.Codec) {
 		c.dependencies.Snapshot(k)
 	}
 	k.F64(&c.saves)
-	k.F64(&c.reportedWork[0])
-	k.F64(&c.reportedWork[1])
+	for i := range c.reportedWork {
+		k.F64(&c.reportedWork[i].value)
+		k.F64(&c.reportedWork[i].err)
+	}
 	snapshot.List(k, &c.hosts, 33, func(k *snapshot.Codec, h *hostBefore) {
 		k.Entity(&h.node)
 		snapshot.List(k, &h.ranks, 32, func(k *snapshot.Codec, r *rankBefore) {

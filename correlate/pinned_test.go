@@ -95,7 +95,7 @@ func TestWhatAJobSaysOfItsWorkIsReadByTheStep(t *testing.T) {
 			step(60+4*i, 3+float64(i%3/2), x.tokens)
 		}
 		degradation := &jobs.Degradation{Onset: telemetry.Interval{Earliest: second(57), Latest: second(60)}, LastSlow: second(104)}
-		if got := e.examiner.reportedWork(c, degradation, second(105)); math.Abs(got-x.want) > 1e-6 {
+		if got, _ := e.examiner.reportedWork(c, degradation, second(105)); math.Abs(got-x.want) > 1e-6 {
 			t.Errorf("%s: it says that it does %.3f times as much", name, got)
 		}
 	}

@@ -171,9 +171,22 @@ func (e *caseBook) elsewhere(c *incidentCase, ev *explain.Evidence, age telemetr
 	}
 	if !certainOf(was) {
 		named := was.Root.Signature != "" && was.Root.Signature != explain.Unknown
-		return named && ofKind(was) < sure && e.wasNot(was, &answers[0])
+		return named && (ofKind(was) < sure || !sameSize(was, c)) && e.wasNot(was, &answers[0])
 	}
 	return !recurs(e.there(was, answers)) && (answers[0].Signature != nil && answers[0].Confidence >= sure || age >= investigateFor)
+}
+
+// otherSize is how many times as much of a step one trouble costs as another that is not it.
+const otherSize = 3.0
+
+// sameSize reports whether a job loses about as much of its steps as it did in an incident.
+func sameSize(was *explain.Incident, c *incidentCase) bool {
+	at := slices.IndexFunc(was.Impact.Jobs, func(j explain.JobImpact) bool { return j.Job == c.job })
+	if at < 0 || was.Impact.Jobs[at].Slowdown == nil || c.impact.Slowdown == nil {
+		return true
+	}
+	before, now := *was.Impact.Jobs[at].Slowdown-1, *c.impact.Slowdown-1
+	return max(before, now) < otherSize*min(before, now)
 }
 
 // wasNot reports whether an answer that is sure is at a place that an incident, which was

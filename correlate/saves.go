@@ -49,10 +49,10 @@ func (e *examiner) savesNow(c *incidentCase, degradation *jobs.Degradation) *flo
 
 // reportedWorkBefore returns what a job reported of the work in its steps before a
 // degradation, in the median.
-func (e *examiner) reportedWorkBefore(job telemetry.Entity, until telemetry.Time) (reported [2]float64) {
+func (e *examiner) reportedWorkBefore(job telemetry.Entity, until telemetry.Time) (reported [2]middle) {
 	for i, m := range workMetrics() {
 		if work := e.reportedRates(job, m, telemetry.Interval{Earliest: math.MinInt64, Latest: until}); len(work) > 0 {
-			reported[i] = stats.Median(work[max(0, len(work)-beforeCompute):])
+			reported[i] = typical(work[max(0, len(work)-beforeCompute):])
 		}
 	}
 	return reported
@@ -77,13 +77,28 @@ func (e *examiner) reportedRates(job telemetry.Entity, rate telemetry.MetricName
 	return out
 }
 
-// reportedWork returns the work in a step that a job reports, now over before; 0 where
-// it reports none.
-func (e *examiner) reportedWork(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) float64 {
+// reportedWork returns the work in a step that a job reports, now over before, and its
+// standard error; 0 where it reports none.
+func (e *examiner) reportedWork(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) (ratio, err float64) {
 	for i, m := range workMetrics() {
-		if work := e.reportedRates(c.job, m, telemetry.Interval{Earliest: degradation.Begun(), Latest: degradation.End(g)}); len(work) > 0 && c.reportedWork[i] > 0 {
-			return stats.Median(work) / c.reportedWork[i]
+		before := c.reportedWork[i]
+		if work := e.reportedRates(c.job, m, telemetry.Interval{Earliest: degradation.Begun(), Latest: degradation.End(g)}); len(work) > 0 && before.value > 0 {
+			now := typical(work)
+			ratio = now.value / before.value
+			return ratio, float64(ratio * stats.Quadrature(now.err/max(now.value, before.value), before.err/before.value))
 		}
 	}
-	return 0
+	return 0, 0
+}
+
+// middle is the median of some values, with its standard error.
+type middle struct{ value, err float64 }
+
+// overMean is by how much larger the standard error of a median is than that of the mean,
+// for normal values: √(π/2).
+const overMean = 1.2533
+
+func typical(values []float64) middle {
+	value, off := stats.MAD(values)
+	return middle{value, float64(overMean*stats.Consistency*off) / math.Sqrt(float64(len(values)))}
 }

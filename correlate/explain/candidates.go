@@ -197,6 +197,7 @@ func itself(e *Evidence, fabricDose float64) Values {
 	byPlace(v, e.Ranks, excess)
 	if e.ReportedWork > 0 && e.Degradation.Before > 0 {
 		v[ReportedExcess] = (e.ReportedWork - 1) / (excess / e.Degradation.Before)
+		v[ReportedExcess.Err()] = e.ReportedErr / (excess / e.Degradation.Before)
 	}
 	if e.Saves != nil {
 		v[SaveExcess] = *e.Saves / excess

@@ -67,8 +67,8 @@ type Evidence struct {
 	// seen.
 	Saving float64
 	// ReportedWork is the work per step that the job reports, tokens or else model FLOPs,
-	// now over before; 0 where it reports neither.
-	ReportedWork float64
+	// now over before, with its standard error; 0 where it reports neither.
+	ReportedWork, ReportedErr float64
 	// First is the member that failed or fell behind first; nil where that is not
 	// certain of any.
 	First *First
