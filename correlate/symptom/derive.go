@@ -222,13 +222,7 @@ func (f *Contrast) lost() float64 {
 // own host, and the others wait for it.
 func (f *Contrast) idled() {
 	d := &f.derived
-	c := f.plan.find(telemetry.GPU, metricEngine, 0)
-	var falls []change
-	for _, i := range f.survey.gpus {
-		if fall, ok := f.number(i, c, explain.TakeShift); ok {
-			falls = append(falls, change{i, -fall, f.numberError(i, c, explain.TakeShift)})
-		}
-	}
+	falls, c := f.idler()
 	p := f.pooled(falls, max(leastIdle, float64(leastIdlePart*f.lost())))
 	d.engines = p.shows(f.survey, f.lost())
 	for _, fall := range falls {
@@ -255,6 +249,35 @@ func (f *Contrast) idled() {
 			d.idlest = node
 		}
 	}
+}
+
+// idler is for how much more of the time each GPU launches nothing, and the column that shows
+// it: its engine is active less, or where that of none is measured, its clocks are low because
+// it is idle. Reasons that never state that state nothing of it.
+func (f *Contrast) idler() (all []change, c int) {
+	c = f.plan.find(telemetry.GPU, metricEngine, 0)
+	for _, i := range f.survey.gpus {
+		if fall, ok := f.number(i, c, explain.TakeShift); ok {
+			all = append(all, change{i, -fall, f.numberError(i, c, explain.TakeShift)})
+		}
+	}
+	if len(all) > 0 {
+		return all, c
+	}
+	c = f.plan.find(telemetry.GPU, metricReasons, reasonIdle)
+	stated := false
+	for _, i := range f.survey.gpus {
+		if more, err, ok := f.slowed(i, c); ok {
+			all = append(all, change{i, more, err})
+			now, _ := f.now.at(i, c)
+			before, _ := f.before.at(i, c)
+			stated = stated || now.Mean > 0 || before.Mean > 0
+		}
+	}
+	if !stated {
+		return nil, c
+	}
+	return all, c
 }
 
 // lateRanks finds the ranks that compute longer than before and than their

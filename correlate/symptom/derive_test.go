@@ -33,6 +33,30 @@ func TestIdleGPUsAreCounted(t *testing.T) {
 	}
 }
 
+// TestIdleGPUsByTheirReasons: where no engine is measured, clocks that are low because nothing
+// runs show it, unless none ever states that.
+func TestIdleGPUsByTheirReasons(t *testing.T) {
+	metric, _ := telemetry.DefaultCatalogue().Lookup(metricReasons)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: metric, bits: reasonIdle})
+	plan.time()
+	s := twoHosts()
+	sheet := func(idle ...float32) *Sheet {
+		sh := plan.sheet(s, Span{})
+		for k, v := range idle {
+			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
+		}
+		return sh
+	}
+	for by, want := range map[float32]float64{0.25: 1, 0: 0} {
+		v := explain.Values{}
+		Compare(sheet(by, by, 0, 0), sheet(0, 0, 0, 0), Degradation{Slowdown: 4.0 / 3, Excess: 1}).Placement(telemetry.Entity{Kind: telemetry.Node, Name: "n0"}, v)
+		if got, seen := v[explain.IdleExplained]; got != want || seen != (by > 0) {
+			t.Errorf("idle for %v of the time: explains %v, %v", by, got, seen)
+		}
+	}
+}
+
 // TestIdleGPUsOfOneHost: what idles on one host alone is no stall of the job's input.
 func TestIdleGPUsOfOneHost(t *testing.T) {
 	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)

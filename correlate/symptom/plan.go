@@ -40,11 +40,12 @@ func (c column) steady() bool {
 }
 
 // The masks of gpu_clock_event_reasons (NVML): slowed by heat, by software or
-// hardware; by the power brake; by the power limit.
+// hardware; by the power brake; by the power limit; because nothing runs.
 const (
 	reasonHeat  = 0x20 | 0x40
 	reasonBrake = 0x80
 	reasonCap   = 0x4
+	reasonIdle  = 0x1
 )
 
 const (
@@ -86,7 +87,7 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 	for _, name := range []telemetry.MetricName{metricClock, metricEngine, metricTensor, metricActive, metricHeat, metricLimit} {
 		add(telemetry.GPU, name, 0)
 	}
-	for _, bits := range []uint64{reasonHeat, reasonBrake} {
+	for _, bits := range []uint64{reasonHeat, reasonBrake, reasonIdle} {
 		add(telemetry.GPU, metricReasons, bits)
 	}
 	for _, t := range timers() {
