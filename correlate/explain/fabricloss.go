@@ -31,7 +31,7 @@ type loss struct {
 	resentSeen, takenSeen bool
 	counted               bool // NICs count retransmissions
 	damage, leak, drops   float64
-	leakError             float64 // of the link whose leak is known worst
+	leakError             float64 // of the link that leaks most; where none does, of the one that is known worst
 	damageSeen, leakSeen  bool
 	dropsSeen             bool
 	allDamage             float64 // of the links on the job's paths
@@ -57,9 +57,7 @@ func (f *fabricMeasures) loss() loss {
 			l.allDamage += damage
 		}
 		l.damage, l.damageSeen = max(l.damage, damage), l.damageSeen || damageSeen
-		leak, leakSeen := f.linkLeak(i)
-		l.leak, l.leakSeen = max(l.leak, leak), l.leakSeen || leakSeen
-		l.leakError = max(l.leakError, f.leakError(i))
+		f.leaks(i, &l)
 		if d, ok := f.drops(i); ok {
 			l.drops, l.dropsSeen = l.drops+d, true
 		}
@@ -70,6 +68,18 @@ func (f *fabricMeasures) loss() loss {
 		l.resent, l.most, l.resentSeen = l.damage, l.damage, true
 	}
 	return l
+}
+
+// leaks adds what the link of main end i leaks.
+func (f *fabricMeasures) leaks(i int, l *loss) {
+	leak, seen := f.linkLeak(i)
+	l.leakSeen = l.leakSeen || seen
+	switch err := f.leakError(i); {
+	case leak > max(l.leak, leastLeak):
+		l.leak, l.leakError = leak, err
+	case l.leak == 0:
+		l.leakError = max(l.leakError, err)
+	}
 }
 
 // drops is what a port of a switch drops more than before, packets per second: on
