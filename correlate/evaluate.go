@@ -279,7 +279,7 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 		if r := e.risks.openRisk(answers[0].Entity, answers[0].Name()); r != nil {
 			c.naming.knows(placeOf(&answers[0]), r.since)
 		}
-		if answers, ok := c.naming.choose(answers, e.awaits(c, ev, &answers[0]), g); !ok {
+		if answers, ok := c.naming.choose(answers, e.awaits(c, ev, &answers[0], g), g); !ok {
 			e.updateCost(c, &next, ev)
 		} else {
 			e.writer().Write(&next, ev, answers)
@@ -309,9 +309,9 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 // awaits reports whether what is still to be read may change the root that a case is about
 // to name: it contradicts that nothing is broken, or shows the root of the incident that the
 // case opened again.
-func (e *caseBook) awaits(c *incidentCase, ev *explain.Evidence, best *explain.Answer) bool {
+func (e *caseBook) awaits(c *incidentCase, ev *explain.Evidence, best *explain.Answer, g telemetry.Time) bool {
 	was := place{c.former.Root.Entity, c.former.Root.Signature}
-	return ev.Awaits(best) || c.naming.root == was && e.unread(c, ev)
+	return ev.Awaits(best) || best.Confidence < publishAtOnce && ev.PathsUnread(best, g) || c.naming.root == was && e.unread(c, ev)
 }
 
 // updateCost updates the cost in next; the cause stays as it was published.

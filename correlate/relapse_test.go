@@ -339,7 +339,7 @@ func TestOnlyARelapseWaitsForItsRoot(t *testing.T) {
 		"opened again for another": {explain.Incident{Revision: 2}, "cap", false},
 	} {
 		x := &incidentCase{former: c.former, naming: naming{root: place{node, c.named}}}
-		if got := e.incidents.awaits(x, &explain.Evidence{Symptoms: unread{}}, &explain.Answer{Entity: node}); got != c.want {
+		if got := e.incidents.awaits(x, &explain.Evidence{Symptoms: unread{}}, &explain.Answer{Entity: node}, 0); got != c.want {
 			t.Errorf("%s: waits %v", name, got)
 		}
 	}

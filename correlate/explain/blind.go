@@ -137,6 +137,26 @@ func rankOn(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 	return telemetry.Entity{}, false
 }
 
+// unreadFor is how many times as long as the interval of its samples an end on the job's
+// paths is waited for.
+const unreadFor = 1.5
+
+// PathsUnread reports whether an answer is in the network while an end on the job's paths has
+// not been read since the degradation began: that the waiting passes through it is not known.
+func (e *Evidence) PathsUnread(a *Answer, g telemetry.Time) bool {
+	f := e.Fabric
+	if f == nil || a.Signature == nil || a.Signature.Domain != telemetry.Network {
+		return false
+	}
+	since := float64(g.Sub(e.Degradation.Onset.Earliest)) / 1e9
+	for i, on := range f.OnPath {
+		if on && f.Before.Of[i].Seen > 0 && f.Now.Of[i].Seen == 0 && since < float64(unreadFor*f.Before.Of[i].Cadence) {
+			return true
+		}
+	}
+	return false
+}
+
 // staleEnds lists the ends on the job's paths that had data before the degradation and
 // have none during it.
 func staleEnds(e *Evidence) []BlindSpot {
