@@ -293,15 +293,11 @@ func (e *signals) usually(slot int, seen telemetry.Time, v float64) (float64, bo
 	return stats.Median(past), true
 }
 
-// movedAlike reports whether the same gauges of the same container moved as one
-// did, to so much of its value before: fans follow the load, and all of them do.
+// movedAlike reports whether its siblings moved as one gauge did, to so much of its value
+// before: fans follow the load, and all of them do.
 func (e *signals) movedAlike(s telemetry.Series, to float64) bool {
-	whole, ok := e.graph.Container(s.Entity)
-	if !ok {
-		return false
-	}
 	var ratios []float64
-	for _, slot := range e.slotsIn(nil, whole, s) {
+	for _, slot := range e.siblings(s) {
 		seen, _ := e.window.Last(slot)
 		v, _ := e.window.Value(slot)
 		if before, _ := e.usually(slot, seen, float64(v)); before != 0 && v == v {

@@ -49,6 +49,34 @@ func TestAFanThatStopsIsARiskBeforeAnyJobIsDegraded(t *testing.T) {
 	}
 }
 
+// pairs is a rack of hosts with two fans each, too few to show what all of a host's do.
+const pairs = `The fans of a rack turn slower; the job goes on.
+-- site --
+for 400s
+-- edges --
+rack:r0 contains node:h{0..2}
+node:h0 contains fan:h0/{0..1}
+node:h1 contains fan:h1/{0..1}
+node:h2 contains fan:h2/{0..1}
+job:train runs node:h{i=0..2} rank={i}
+-- load --
+10s fan:h0/0 fan_speed_ratio 0.6x20 0.3x*
+10s fan:h0/1 fan_speed_ratio OTHERS
+10s fan:h1/{i=0..1} fan_speed_ratio OTHERS
+10s fan:h2/{i=0..1} fan_speed_ratio OTHERS
+-- steps --
+job:train job_step_seconds 3~1%x*
+-- want --
+no incident
+`
+
+func TestFewFansOfAHostAreComparedWithThoseOfItsRack(t *testing.T) {
+	for others, want := range map[string][]string{"0.6x*": {"open risk fan-failure fan:h0/0 warning"}, "0.6x20 0.3x*": nil} {
+		_, all := play(t, strings.ReplaceAll(pairs, "OTHERS", others))
+		wantHistory(t, all, want...)
+	}
+}
+
 // heating is a host one of whose fans stops, and one of whose GPUs loses a quarter
 // of a degree of its margin each second from then on.
 const heating = `A fan stops, and a GPU comes near its limit.

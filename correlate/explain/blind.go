@@ -138,8 +138,8 @@ func rankOn(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 }
 
 // unreadFor is how many times as long as the interval of its samples an end on the job's
-// paths is waited for.
-const unreadFor = 1.5
+// paths is waited for, and mostUnread for how many seconds at most.
+const unreadFor, mostUnread = 1.5, 30.0
 
 // PathsUnread reports whether an answer is in the network while an end on the job's paths has
 // not been read since the degradation began: that the waiting passes through it is not known.
@@ -150,7 +150,7 @@ func (e *Evidence) PathsUnread(a *Answer, g telemetry.Time) bool {
 	}
 	since := float64(g.Sub(e.Degradation.Onset.Earliest)) / 1e9
 	for i, on := range f.OnPath {
-		if on && f.Before.Of[i].Seen > 0 && f.Now.Of[i].Seen == 0 && since < float64(unreadFor*f.Before.Of[i].Cadence) {
+		if on && f.Before.Of[i].Seen > 0 && f.Now.Of[i].Seen == 0 && since < min(float64(unreadFor*f.Before.Of[i].Cadence), mostUnread) {
 			return true
 		}
 	}

@@ -95,7 +95,8 @@ const (
 
 // rollUp gives a job the confidence of answers of one signature that cannot be
 // distinguished, where the job may have that fault itself: what all of its hosts
-// show alike is the job's.
+// show alike is the job's. Where they are alike because what would show it of one of them
+// is not seen, it is as likely the job's as one of theirs.
 func rollUp(answers []Answer) []Answer {
 	for i := range answers {
 		whole := &answers[i]
@@ -111,12 +112,34 @@ func rollUp(answers []Answer) []Answer {
 		if len(parts) < leastAlike || answers[parts[0]].Score-answers[parts[leastAlike-1]].Score > alikeScores {
 			continue
 		}
+		all, given := whole.Confidence, 1.0
 		for _, k := range parts {
-			whole.Confidence += answers[k].Confidence
-			answers[k].Confidence = 0
+			all += answers[k].Confidence
 		}
+		if answers[parts[0]].distinctUnseen(whole.Entity.Kind) {
+			given = evenly
+		}
+		for _, k := range parts {
+			answers[k].Confidence *= (1 - given) * all / (all - whole.Confidence)
+		}
+		whole.Confidence = given * all
 	}
 	return answers
+}
+
+// evenly is the part of what is a job's or one of its hosts' that is the job's.
+const evenly = 0.5
+
+// distinctUnseen reports whether something that is asked of a part, and not of the whole of a
+// kind, was not seen and would distinguish it from other parts.
+func (a *Answer) distinctUnseen(whole telemetry.Kind) bool {
+	return slices.ContainsFunc(a.Signature.Features, func(f Feature) bool {
+		if !f.AskedOf(a.Entity.Kind) || f.AskedOf(whole) || f.For-f.Against <= alikeScores {
+			return false
+		}
+		_, seen := a.Values.read(&f)
+		return !seen
+	})
 }
 
 // share turns scores into confidences that sum to 1. An answer and similar answers

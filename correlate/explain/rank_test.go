@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/explain"
+	"github.com/quintet-dc/quintet/telemetry"
 )
 
 // TestTheLikeliestPlaceComesFirst: two signatures for the effects of one adapter
@@ -22,6 +23,27 @@ func TestTheLikeliestPlaceComesFirst(t *testing.T) {
 	}
 	if got[1].Entity != entity("nic:a/n0") {
 		t.Errorf("second is %v: another name of the first place comes after a likelier place", got[1].Entity)
+	}
+}
+
+// TestWhatAllHostsShowAlikeIsTheJobs: where what would show it of one host is read at all of
+// them, the job has what they share; where it is not read, half of that.
+func TestWhatAllHostsShowAlikeIsTheJobs(t *testing.T) {
+	s := signature("s", 6, explain.Feature{Measure: "x", Full: 1, For: 3, Against: -3}, explain.Feature{Measure: "y", Full: 1, For: 2, Against: -2, Roots: []telemetry.Kind{telemetry.Node}})
+	s.Roots = []telemetry.Kind{telemetry.Job, telemetry.Node}
+	for read, want := range map[bool][2]float64{true: {0.95, 1}, false: {0.45, 0.51}} {
+		cands := []explain.Candidate{{Entity: entity("job:train"), Values: explain.Values{"x": 1}}}
+		for _, host := range []string{"node:a", "node:b", "node:c"} {
+			v := explain.Values{"x": 1}
+			if read {
+				v["y"] = 0.5
+			}
+			cands = append(cands, explain.Candidate{Entity: entity(host), Values: v})
+		}
+		got := judge([]explain.Signature{s}, cands, entity("job:train"), 8)
+		if got[0].Entity != entity("job:train") || got[0].Confidence < want[0] || got[0].Confidence > want[1] {
+			t.Errorf("read: %v: first %v at %v, want the job at %v", read, got[0].Entity, got[0].Confidence, want)
+		}
 	}
 }
 
