@@ -19,17 +19,24 @@ const leastShift = 0.05
 // a step takes longer by at most what the fullest of them does.
 const leastFuller = 0.5
 
+// leastPart is how much of what its median sibling carries a part must, now or before: what
+// goes to storage by a NIC of its own is not shared out among those that the steps use.
+const leastPart = 0.25
+
 // shift is by how much the part of the job's traffic that takes a plane, rail or
 // switch has changed. A host shares out what it sends among the planes of its NICs, a
 // leaf among its spines: wherever traffic is shared out, each part is compared with
 // its siblings there, so that neither what the job sends nor who sends it counts.
 type shift struct {
 	seen  bool
-	links bool    // it is measured by links between switches
-	more  bool    // it carries more than it did, against its siblings
-	moved float64 // max(r, 1/r) − 1, where r is a part now over before, over the same of its median sibling
-	err   float64 // the standard error of moved
-	alike float64 // the part of the places at which it changed the same way, by half as much or more
+	links bool // it is measured by links between switches
+	// fuller is the part of the places at which the fullest link is fuller by enough to
+	// explain the loss.
+	fuller float64
+	more   bool    // it carries more than it did, against its siblings
+	moved  float64 // max(r, 1/r) − 1, where r is a part now over before, over the same of its median sibling
+	err    float64 // the standard error of moved
+	alike  float64 // the part of the places at which it changed the same way, by half as much or more
 	// alikeErr is by how much that may be off: by one of the places, and by how little
 	// the shift is beyond its own error.
 	alikeErr float64
@@ -62,6 +69,7 @@ type change struct {
 	siblings float64
 	of       int  // how many siblings it has
 	links    bool // a switch shares it out over its uplinks
+	fuller   bool // the fullest of them is fuller by enough to explain the loss
 }
 
 // shifts compares the groups with each other. One into which the job sends all that it
@@ -86,17 +94,15 @@ func (f *fabricMeasures) shifts(groups []fabric.Group, wholes [][]int) []shift {
 	return out
 }
 
-// changes lists, by group, what its parts have changed by wherever traffic is shared out and
-// the job may wait for the fullest: what goes to storage by a NIC of its own is no part of
-// what the others carry. One switch shows nothing: a hash does as much.
+// changes lists, by group, what its parts have changed by wherever traffic is shared out.
+// One switch shows nothing: a hash does as much.
 func (f *fabricMeasures) changes(groups []fabric.Group, into [][]int) [][]change {
 	out := make([][]change, len(groups))
 	for _, s := range f.sharings(into) {
-		if float64(s.fuller()*(1-f.lost)) < float64(leastFuller*f.lost) {
-			continue
-		}
+		fuller := float64(s.fuller()*(1-f.lost)) >= float64(leastFuller*f.lost)
 		for _, p := range s.parts {
 			if c, ok := s.change(&p); ok {
+				c.fuller = fuller
 				out[p.group] = append(out[p.group], c)
 			}
 		}
@@ -248,13 +254,15 @@ func (s *sharing) change(p *part) (change, bool) {
 	if !ok {
 		return change{}, false
 	}
-	var others []float64
+	var others, now, before []float64
 	for k := range s.parts {
-		if r, ok := s.parts[k].ratio(); ok && s.parts[k].group != p.group {
-			others = append(others, r)
+		if o := &s.parts[k]; o.group != p.group {
+			if r, ok := o.ratio(); ok {
+				others, now, before = append(others, r), append(now, o.now), append(before, o.before)
+			}
 		}
 	}
-	if len(others) == 0 {
+	if len(others) == 0 || p.now < float64(leastPart*stats.Median(now)) && p.before < float64(leastPart*stats.Median(before)) {
 		return change{}, false
 	}
 	usual := stats.Median(others)
@@ -277,6 +285,9 @@ func shiftOf(cs []change, r float64) (s shift) {
 		rs, errs = append(rs, c.r), append(errs, c.err)
 		if c.of > 1 {
 			siblings = append(siblings, c.siblings)
+		}
+		if c.fuller {
+			s.fuller += 1 / float64(len(cs))
 		}
 		if r > 1 && c.r-1 >= (r-1)/2 || r < 1 && 1-c.r >= (1-r)/2 {
 			s.alike += 1 / float64(len(cs))
@@ -310,9 +321,9 @@ func inCommon(cs []change) float64 {
 	return nearer(rs[(len(rs)-1)/2], rs[len(rs)/2])
 }
 
-// put notes the shift of a candidate.
+// put notes the shift of a candidate, where it can be what the job waits for.
 func (s shift) put(v Values) {
-	if !s.seen {
+	if !s.seen || s.fuller < mostOfIt {
 		return
 	}
 	v[ShareShift], v[ShareShift.Err()] = s.moved, s.err

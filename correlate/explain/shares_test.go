@@ -19,9 +19,9 @@ func TestASpineThatEveryLeafSendsMoreTo(t *testing.T) {
 	}
 }
 
-// TestTheFullestIsWaitedFor: what goes to spine0 has doubled, and is a hundredth of what goes to
-// spine1: no step takes longer for that.
-func TestTheFullestIsWaitedFor(t *testing.T) {
+// TestWhatIsNotSharedOutHasNoShare: what goes to spine0 has doubled, and is a hundredth of what
+// goes to spine1, as to storage: no step takes longer for that.
+func TestWhatIsNotSharedOutHasNoShare(t *testing.T) {
 	s := calm(t)
 	for _, up := range []string{"port:leaf0/s0", "port:leaf1/s0"} {
 		s.before(up).Util = load / 100
