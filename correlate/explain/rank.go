@@ -112,17 +112,22 @@ func rollUp(answers []Answer) []Answer {
 		if len(parts) < leastAlike || answers[parts[0]].Score-answers[parts[leastAlike-1]].Score > alikeScores {
 			continue
 		}
-		all, given := whole.Confidence, 1.0
+		theirs, given := 0.0, 1.0
 		for _, k := range parts {
-			all += answers[k].Confidence
+			theirs += answers[k].Confidence
+		}
+		if theirs == 0 {
+			continue
 		}
 		if answers[parts[0]].distinctUnseen(whole.Entity.Kind) {
 			given = evenly
 		}
+		all := whole.Confidence + theirs
+		left := float64((1-given)*all) / theirs
 		for _, k := range parts {
-			answers[k].Confidence *= (1 - given) * all / (all - whole.Confidence)
+			answers[k].Confidence = float64(answers[k].Confidence * left)
 		}
-		whole.Confidence = given * all
+		whole.Confidence = float64(given * all)
 	}
 	return answers
 }
