@@ -307,8 +307,9 @@ func (e *caseBook) judge(c *incidentCase, j *jobs.Job, g telemetry.Time) {
 }
 
 // awaits reports whether what is still to be read may change the root that a case is about
-// to name: it contradicts that nothing is broken, or shows the root of the incident that the
-// case opened again.
+// to name: it contradicts that nothing is broken, or is an end on the job's paths while the
+// best answer is in the network and not sure, or shows the root of the incident that the case
+// opened again.
 func (e *caseBook) awaits(c *incidentCase, ev *explain.Evidence, best *explain.Answer, g telemetry.Time) bool {
 	was := place{c.former.Root.Entity, c.former.Root.Signature}
 	return ev.Awaits(best) || best.Confidence < publishAtOnce && ev.PathsUnread(best, g) || c.naming.root == was && e.unread(c, ev)

@@ -156,7 +156,8 @@ func recurs(there float64) bool { return relapseOdds*there >= 1-there }
 // elsewhere reports whether a relapse turned out to be another trouble: the incident
 // that it opened again was sure of its root, and the answers hold next to nothing at
 // that place, though another root is sure, or the relapse is old enough for all to be
-// seen; or it named another root without being sure of it. One that named none may have
+// seen; or it named another root without being sure of it, or was sure of its kind and cost
+// much more or much less. One that named none may have
 // begun too weakly for that. Not where it was found there since, in this job or another of
 // the incident, for what comes and goes is not seen at all times; nor while what shows that
 // root is still to be read.

@@ -98,6 +98,7 @@ type middle struct{ value, err float64 }
 // for normal values: √(π/2).
 const overMean = 1.2533
 
+// typical is the median of values; of one its error is not known, and 0.
 func typical(values []float64) middle {
 	value, off := stats.MAD(values)
 	return middle{value, float64(overMean*stats.Consistency*off) / math.Sqrt(float64(len(values)))}

@@ -50,28 +50,28 @@ func (r *Readings) Leak(i int) Leak {
 	return leak
 }
 
-// hop is one direction of a link: the counter of what is sent into it, and of what is
-// received.
-type hop struct{ tx, rx int }
+// direction is one direction of a link, by the slots of its two byte counters: that of the
+// end that sends and that of the end that receives.
+type direction struct{ tx, rx int }
 
-// counters returns those of the way into which main end i sends; false where too little
+// counters returns the direction in which main end i sends; false where too little
 // passes, or both ends read one counter, which shows no difference of two.
-func (r *Readings) counters(i int) (hop, bool) {
+func (r *Readings) counters(i int) (direction, bool) {
 	e := &r.Map.Ends[i]
 	if !e.Main || e.Peer < 0 || r.Of[i].Util < idle/4 {
-		return hop{}, false
+		return direction{}, false
 	}
-	w := hop{e.slots[txBytes], r.Map.Ends[e.Peer].slots[rxBytes]}
+	w := direction{e.slots[txBytes], r.Map.Ends[e.Peer].slots[rxBytes]}
 	return w, w.tx >= 0 && w.rx >= 0 && w.tx != w.rx
 }
 
-// companions are other ways between the two devices that end i connects, those that
-// follow it first.
-func (r *Readings) companions(i int) []hop {
+// companions are directions of other links from the device of end i to that of its peer,
+// those that follow it first.
+func (r *Readings) companions(i int) []direction {
 	m := r.Map
 	from := m.ports[m.Ends[i].Owner]
 	at := slices.Index(from, i)
-	var all []hop
+	var all []direction
 	for k := 1; k < len(from) && len(all) < mostCompanions; k++ {
 		j := from[(at+k)%len(from)]
 		if p := m.Ends[j].Peer; p < 0 || m.Ends[p].owner != m.Ends[m.Ends[i].Peer].owner {
@@ -106,7 +106,7 @@ type fit struct {
 
 // load reads both counters; a grid that either misses ends the comparison
 // there, the longest part without one is kept, and what is compared later is of it.
-func (f *fit) load(h History, w hop) {
+func (f *fit) load(h History, w direction) {
 	f.tx, f.rx = f.tx[:0], f.rx[:0]
 	best, bestLen, from := 0, 0, 0
 	for k := range f.n {
@@ -126,7 +126,7 @@ func (f *fit) load(h History, w hop) {
 
 // leak fits sent − received = a + leak·sent + b·(rate before) + c·(rate after), and once
 // more with what its companions miss: of two lower bounds the higher one holds.
-func (f *fit) leak(h History, w hop, companions []hop) Leak {
+func (f *fit) leak(h History, w direction, companions []direction) Leak {
 	f.load(h, w)
 	n := f.n - 1 // the last grid has no rate after it
 	if n < leastLeakGrids {
@@ -155,26 +155,26 @@ func (f *fit) leak(h History, w hop, companions []hop) Leak {
 	return leak
 }
 
-// missed is what ways miss of what was sent into them, their mean in each of n grids;
+// missed is what directions miss of what was sent into them, each of its own, added up in each of n grids;
 // false where none of them was seen in all.
-func (f *fit) missed(h History, ways []hop, n int) ([]float64, bool) {
-	of := fit{first: f.first, grid: f.grid, n: f.n}
-	common, seen := make([]float64, n), 0.0
-	for _, w := range ways {
-		of.load(h, w)
-		total := sum(of.tx[:min(n, len(of.tx))])
-		if of.n < f.n || total <= 0 {
-			of.first, of.n = f.first, f.n
+func (f *fit) missed(h History, of []direction, n int) ([]float64, bool) {
+	each := fit{first: f.first, grid: f.grid, n: f.n}
+	common, seen := make([]float64, n), false
+	for _, w := range of {
+		each.load(h, w)
+		total := sum(each.tx[:min(n, len(each.tx))])
+		if each.n < f.n || total <= 0 {
+			each.first, each.n = f.first, f.n
 			continue
 		}
-		seen++
+		seen = true
 		missing := 0.0
 		for k := range n {
-			missing += of.tx[k] - of.rx[k]
+			missing += each.tx[k] - each.rx[k]
 			common[k] += missing / total
 		}
 	}
-	return common, seen > 0
+	return common, seen
 }
 
 // lost is the least part of x that y grows by. A counter that jumps once, after a reset or

@@ -222,7 +222,7 @@ func (f *Contrast) lost() float64 {
 // own host, and the others wait for it.
 func (f *Contrast) idled() {
 	d := &f.derived
-	falls, c := f.idler()
+	falls, c := f.idleLonger()
 	p := f.pooled(falls, max(leastIdle, float64(leastIdlePart*f.lost())))
 	d.engines = p.shows(f.survey, f.lost())
 	for _, fall := range falls {
@@ -251,10 +251,10 @@ func (f *Contrast) idled() {
 	}
 }
 
-// idler is for how much more of the time each GPU launches nothing, and the column that shows
+// idleLonger is for how much more of the time each GPU launches nothing, and the column that shows
 // it: its engine is active less, or where that of none is measured, its clocks are low because
 // it is idle. Reasons that never state that state nothing of it.
-func (f *Contrast) idler() (all []change, c int) {
+func (f *Contrast) idleLonger() (all []change, c int) {
 	c = f.plan.find(telemetry.GPU, metricEngine, 0)
 	for _, i := range f.survey.gpus {
 		if fall, ok := f.number(i, c, explain.TakeShift); ok {

@@ -8,6 +8,15 @@ import (
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
+// sheetOfGPUs is one sample of one column of the GPUs of twoHosts, in order.
+func sheetOfGPUs(plan *Plan, s *Survey, means []float32) *Sheet {
+	sh := plan.sheet(s, Span{})
+	for k, v := range means {
+		sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
+	}
+	return sh
+}
+
 // TestIdleGPUsAreCounted: two hosts of two GPUs; one GPU launches nothing for a
 // quarter of the time, and the job loses that quarter. The engines of the others
 // are busy, because they wait in the collective.
@@ -16,13 +25,7 @@ func TestIdleGPUsAreCounted(t *testing.T) {
 	plan := &Plan{}
 	plan.add(telemetry.GPU, column{metric: metric})
 	s := twoHosts()
-	sheet := func(engines ...float32) *Sheet {
-		sh := plan.sheet(s, Span{})
-		for k, v := range engines {
-			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
-		}
-		return sh
-	}
+	sheet := func(means ...float32) *Sheet { return sheetOfGPUs(plan, s, means) }
 	f := Compare(sheet(0.75, 1, 1, 1), sheet(1, 1, 1, 1), Degradation{Slowdown: 4.0 / 3, Excess: 1})
 	for name, want := range map[string][3]float64{"n0": {1, 0.5, 1}, "n1": {0, 0, 0}} {
 		v := explain.Values{}
@@ -41,13 +44,7 @@ func TestIdleGPUsByTheirReasons(t *testing.T) {
 	plan.add(telemetry.GPU, column{metric: metric, bits: reasonIdle})
 	plan.time()
 	s := twoHosts()
-	sheet := func(idle ...float32) *Sheet {
-		sh := plan.sheet(s, Span{})
-		for k, v := range idle {
-			sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
-		}
-		return sh
-	}
+	sheet := func(means ...float32) *Sheet { return sheetOfGPUs(plan, s, means) }
 	for by, want := range map[float32]float64{0.25: 1, 0: 0} {
 		v := explain.Values{}
 		Compare(sheet(by, by, 0, 0), sheet(0, 0, 0, 0), Degradation{Slowdown: 4.0 / 3, Excess: 1}).Placement(telemetry.Entity{Kind: telemetry.Node, Name: "n0"}, v)
@@ -77,13 +74,7 @@ func TestIdleGPUsOfOneHost(t *testing.T) {
 		s.kinds = map[telemetry.Kind][]int32{telemetry.Node: {0, 1}}
 		s.carriers = [][]int32{nil, nil, {0, 6}, {0, 6}, {1, 6}, {1, 6}, nil}
 		s.gpusIn, s.ranked, s.nodeOf = append(s.gpusIn, 4), append(s.ranked, 0), append(s.nodeOf, -1)
-		sheet := func(engines ...float32) *Sheet {
-			sh := plan.sheet(s, Span{})
-			for k, v := range engines {
-				sh.rows[2+k] = []Stat{{Seen: 1, Mean: v}}
-			}
-			return sh
-		}
+		sheet := func(means ...float32) *Sheet { return sheetOfGPUs(plan, s, means) }
 		v := explain.Values{}
 		Compare(sheet(c.engines[:]...), sheet(1, 1, 1, 1), Degradation{Slowdown: 4.0 / 3, Excess: 1}).Placement(job, v)
 		if got, seen := v[explain.IdleOnOneHost]; got != c.want || seen != c.seen {

@@ -14,7 +14,7 @@ var partKinds = []telemetry.Kind{telemetry.PSU, telemetry.Fan, telemetry.NVSwitc
 var systemKinds = []telemetry.Kind{telemetry.Node, telemetry.Switch, telemetry.Storage, telemetry.Shelf, telemetry.PDU, telemetry.Loop, telemetry.CDU, telemetry.CRAH, telemetry.UPS, telemetry.Rack}
 
 // named lists the containments that the names of parts imply: fan:h0/fan1 is in node:h0
-// where that is known.
+// where that is known. They are in no order.
 func (t *topology) named(s *samples) []telemetry.Edge {
 	known := map[telemetry.Entity]bool{}
 	for e := range t.known {
