@@ -41,7 +41,7 @@ func (b *blocks) add(x float64) bool {
 		return false
 	}
 	m := b.total / blockSteps
-	b.total, b.n, b.past.apart = 0, 0, true
+	b.total, b.n, b.past.apart, b.past.each = 0, 0, true, blockSteps
 	u := b.past.usual()
 	if u.n < leastBlocks {
 		b.past.add(m)
@@ -49,11 +49,18 @@ func (b *blocks) add(x float64) bool {
 	}
 	b.odds = b.odds.with(u, m, false)
 	b.accumulated, b.fresh = append(b.accumulated, m), true
-	b.slow = b.odds.most() >= convinced && stats.Mean(b.accumulated) >= float64((1+leastShift)*u.mean)
+	b.slow = b.longerFor(u, convinced)
 	if b.odds.most() == 0 || !b.slow && len(b.accumulated) >= mostBlocks {
 		b.release()
 	}
 	return b.slow
+}
+
+// longerFor reports whether the pending blocks are longer by what matters, and so that log
+// odds of them are reached.
+func (b *blocks) longerFor(u usual, reached float64) bool {
+	by := stats.Mean(b.accumulated)/u.mean - 1
+	return by >= leastShift && min(b.odds.most(), u.meanOdds(by, len(b.accumulated))) >= reached
 }
 
 // release makes the pending blocks usual ones.
@@ -148,7 +155,7 @@ func (j *Job) nearlyInBlocks(g telemetry.Time, u usual) *Degradation {
 	b := &j.blocks
 	fresh := b.fresh
 	b.fresh = false
-	if !fresh || b.slow || len(b.accumulated) < nearBlocks || b.odds.most() < nearConvinced || stats.Mean(b.accumulated) < float64((1+leastShift)*b.past.usual().mean) {
+	if !fresh || b.slow || len(b.accumulated) < nearBlocks || !b.longerFor(b.past.usual(), nearConvinced) {
 		return nil
 	}
 	return j.blocksDegraded(g, u)

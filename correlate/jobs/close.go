@@ -132,7 +132,7 @@ func (j *Job) closeHealthy(g telemetry.Time, hung float64, s Senses) Change {
 	}
 	evidence := max(j.odds.most(), now.most())
 	// A pause is no fault, unless something that is broken accounts for it.
-	enough := !pauses && (evidence >= convinced && j.longer(u, age) >= leastShift || shifted || stalled)
+	enough := !pauses && (j.longerFor(u, evidence, age, convinced, leastShift) || shifted || stalled)
 	if !enough {
 		if h := s.slowerSince(j, g, u); h != nil {
 			return j.begin(h)

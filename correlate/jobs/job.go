@@ -286,7 +286,8 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	j.suspects = append(j.suspects, pending{at, x, n, j.Steps})
 	j.single(u)
 	j.block(u, x)
-	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.odds.most() >= convinced && j.longer(u, 0) < leastShift {
+	by, _ := j.longer(u, 0)
+	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.odds.most() >= convinced && by < leastShift {
 		j.release(u)
 	}
 }

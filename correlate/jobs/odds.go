@@ -101,6 +101,23 @@ func (u *usual) likelihood(y float64, inProgress bool) float64 {
 	return max(of(&u.steps, y), of(&u.variety, y))
 }
 
+// madFreedom is how many degrees of freedom of a spread one more length is worth, for the
+// median of distances: its efficiency (Rousseeuw and Croux, JASA 1993).
+const madFreedom = 0.37
+
+// meanOdds are the log odds that n lengths, longer by a part of the usual one in the mean,
+// are not usual: the usual length and its spread are known from so many only, and err for
+// all of them alike (Student's t of two means). How much a length resembles the one before
+// counts where it is known.
+func (u *usual) meanOdds(by float64, n int) float64 {
+	err := float64(u.core * math.Sqrt(1/float64(max(1, u.n))+1/float64(max(1, n))))
+	if u.n >= pastSteps/2 {
+		err = float64(err * u.memory)
+	}
+	t, free := float64(max(0, by)*u.median)/err, float64(madFreedom*float64(max(1, u.of-1)))
+	return float64((free + 1) / 2 * stats.Log(1+float64(t*t)/free))
+}
+
 func (o *odds) snapshot(c *snapshot.Codec) {
 	for k := range o {
 		c.F64(&o[k])

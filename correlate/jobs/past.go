@@ -64,8 +64,8 @@ type usual struct {
 	// step resembles the one before it.
 	sigma float64
 	// core is the standard deviation of the middle half alone.
-	core float64
-	n    int
+	core  float64
+	n, of int // lengths, and the steps that they are of
 	// steps and variety estimate the density of its lengths, lately and for longer.
 	steps, variety kernels
 	// memory is by how much sums of steps vary more than those of unrelated ones.
@@ -97,7 +97,7 @@ func (p *past) usual() usual {
 }
 
 func (p *past) summary() usual {
-	u := usual{n: len(p.lengths)}
+	u := usual{n: len(p.lengths), of: len(p.lengths) * max(1, p.each)}
 	if u.n == 0 {
 		return u
 	}
@@ -119,7 +119,7 @@ func (p *past) summary() usual {
 	}
 	u.spread = max(sortedQuantile(few, 0.9)-u.median, (sortedQuantile(few, 0.95)-u.median)/1.5, float64(spreadFloor*u.median), mad)
 	u.memory = p.memory(u.median, mad)
-	wider := unsure(u.n * max(1, p.each))
+	wider := unsure(u.of)
 	u.spread = float64(u.spread * wider)
 	scatter := float64(max(mad, above/ninth, (sortedQuantile(s, 0.95)-u.median)/twentieth, float64(sigmaFloor*u.median)) * wider)
 	u.sigma = float64(scatter * u.memory)

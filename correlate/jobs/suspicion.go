@@ -28,9 +28,9 @@ func (j *Job) slower(u usual) []pending {
 }
 
 // longer is by which part of the usual step the suspects, and a step in progress that
-// is longer, take longer in the mean.
-func (j *Job) longer(u usual, age float64) float64 {
-	sum, n := 0.0, 0
+// is longer, take longer in the mean, and how many they are.
+func (j *Job) longer(u usual, age float64) (by float64, n int) {
+	sum := 0.0
 	for _, p := range j.slower(u) {
 		sum, n = sum+p.length, n+1
 	}
@@ -38,9 +38,17 @@ func (j *Job) longer(u usual, age float64) float64 {
 		sum, n = sum+age, n+1
 	}
 	if n == 0 {
-		return 0
+		return 0, 0
 	}
-	return sum/float64(u.median*float64(n)) - 1
+	return sum/float64(u.median*float64(n)) - 1, n
+}
+
+// longerFor reports whether the suspects, and a step in progress, take longer by a part of
+// the usual step that is at least so much, and so that log odds of them are reached:
+// those of each step, evidence, but no more than the mean of all allows.
+func (j *Job) longerFor(u usual, evidence, age, reached, least float64) bool {
+	by, n := j.longer(u, age)
+	return by >= least && min(evidence, u.meanOdds(by, n)) >= reached
 }
 
 // shifted reports whether the steps that have ended are slow.
@@ -49,7 +57,7 @@ func (j *Job) shifted(u usual) bool { return j.blocks.slow || j.eachSlow(u) }
 // eachSlow reports whether the steps that have ended are slow one by one, and not only in
 // the means of blocks: then they state more exactly since when.
 func (j *Job) eachSlow(u usual) bool {
-	return j.odds.most() >= convinced && j.longer(u, 0) >= leastShift
+	return j.longerFor(u, j.odds.most(), 0, convinced, leastShift)
 }
 
 // nearly reports whether only corroborating evidence is missing for the job to be
@@ -58,10 +66,10 @@ func (j *Job) nearly(u usual, evidence, age float64) bool {
 	switch {
 	case evidence >= certainlySlow && j.certain(u, age):
 		return true
-	case evidence >= convinced:
-		return j.longer(u, age) >= leastSign
+	case j.longerFor(u, evidence, age, convinced, leastSign):
+		return true
 	}
-	return evidence >= doubtful && j.longer(u, age) >= leastShift
+	return j.longerFor(u, evidence, age, doubtful, leastShift)
 }
 
 // Doubted returns from when on a job's steps may be longer than usual, half of the
