@@ -95,7 +95,7 @@ func TestStepsAreFound(t *testing.T) {
 		var tr pace.Tracker
 		var found []pace.Step
 		for g, m := range moved {
-			steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+			steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second, true)
 			found = append(found, steps...)
 		}
 		if tr.State() != pace.Counting || len(found) < 60 {
@@ -130,12 +130,12 @@ func TestAHoleBeginsAnew(t *testing.T) {
 	moved, _ := job{step: constant(6), compute: 0.6, bytes: 4e9, seed: 1}.play(400)
 	var tr pace.Tracker
 	for g, m := range moved[:300] {
-		tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+		tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second, true)
 	}
 	if tr.State() != pace.Counting {
 		t.Fatalf("state %v before the hole", tr.State())
 	}
-	if got, same := tr.Add(310*telemetry.Time(second), 1e9, second); got != nil || !same || tr.State() != pace.Learning {
+	if got, same := tr.Add(310*telemetry.Time(second), 1e9, second, true); got != nil || !same || tr.State() != pace.Learning {
 		t.Errorf("after a hole: %v, %v, state %v", got, same, tr.State())
 	}
 }
@@ -152,7 +152,7 @@ func TestTheSameBytesAfterAHole(t *testing.T) {
 		after, _ := job{step: constant(6), compute: 0.6, bytes: c.bytes, seed: 2}.play(300)
 		add := func(moved []float64, from int) (changes int) {
 			for g, m := range moved {
-				if _, same := tr.Add(telemetry.Time(from+g)*telemetry.Time(second), m, second); !same {
+				if _, same := tr.Add(telemetry.Time(from+g)*telemetry.Time(second), m, second, true); !same {
 					changes++
 				}
 			}
@@ -178,7 +178,7 @@ func TestWithoutAPeriodEqualAmountsAreCounted(t *testing.T) {
 		if g >= 800 {
 			moved *= 0.7
 		}
-		steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), moved, second)
+		steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), moved, second, true)
 		for _, s := range steps {
 			switch {
 			case g < 800:
@@ -196,6 +196,29 @@ func TestWithoutAPeriodEqualAmountsAreCounted(t *testing.T) {
 	}
 }
 
+// TestAPeriodIsNotLookedForInAChange: a job that showed no period shows one once it is
+// slower. What was counted before goes on to be counted while it is not steady.
+func TestAPeriodIsNotLookedForInAChange(t *testing.T) {
+	noise := job{seed: 11}
+	slow, _ := job{step: constant(12), compute: 0.5, bytes: 6e9, seed: 2}.play(400)
+	for _, steady := range []bool{false, true} {
+		var tr pace.Tracker
+		renewed := 0
+		for g := range 400 + len(slow) {
+			moved := 1e9 * (1 + noise.random())
+			if g >= 400 {
+				moved = slow[g-400]
+			}
+			if _, same := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), moved, second, g < 400 || steady); !same {
+				renewed++
+			}
+		}
+		if wanted := map[bool]int{false: 1, true: 2}[steady]; renewed != wanted {
+			t.Errorf("steady %v: what is a step is found %d times, want %d", steady, renewed, wanted)
+		}
+	}
+}
+
 // TestAPeriodOfIdleTimeIsForgotten: what a job's NICs exchange before it trains has
 // a period too, and no step of training is as small.
 func TestAPeriodOfIdleTimeIsForgotten(t *testing.T) {
@@ -204,7 +227,7 @@ func TestAPeriodOfIdleTimeIsForgotten(t *testing.T) {
 	var tr pace.Tracker
 	renewed, last := 0, 0.0
 	for g, m := range append(idle, busy...) {
-		steps, same := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+		steps, same := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second, true)
 		if !same {
 			renewed++
 		}
@@ -237,7 +260,7 @@ func TestAJobIsNotNewWhenItsStepsAreFound(t *testing.T) {
 		var all []pace.Step
 		first := 0
 		for g, m := range c.moved {
-			steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second)
+			steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), m, second, true)
 			if all = append(all, steps...); first == 0 {
 				first = len(steps)
 			}

@@ -61,8 +61,10 @@ const (
 // returns the steps that ended in it. It reports false where what is a step has
 // changed with this grid, so that the next ones are not comparable with those
 // before. Grids that were not seen are left out: after a hole of more than a grid
-// it starts again, because a step's bytes may be missing.
-func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration) (steps []Step, same bool) {
+// it starts again, because a step's bytes may be missing. Where equal amounts are counted,
+// no period is looked for while the job is not steady: that of another state is not
+// comparable with the amounts before, which show the change.
+func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration, steady bool) (steps []Step, same bool) {
 	switch {
 	case t.at != 0 && at.Sub(t.at) > grid:
 		*t = Tracker{unit: max(t.amount, t.unit)}
@@ -75,7 +77,7 @@ func (t *Tracker) Add(at telemetry.Time, moved float64, grid telemetry.Duration)
 		if len(t.recent) > Window {
 			t.recent = slices.Delete(t.recent, 0, 1)
 		}
-		if t.learn() {
+		if (steady || t.state != Flowing) && t.learn() {
 			same = t.resumes()
 			steps = t.retrace(grid)
 			if t.state == Counting {
