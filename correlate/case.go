@@ -252,7 +252,7 @@ func (e *examiner) cost(c *incidentCase, j *jobs.Job, h *jobs.Degradation) *expl
 	ev := &explain.Evidence{Job: c.job, Nodes: c.nodes, Others: c.others, Degradation: h, Onset: e.onset, Fell: e.fell, ClockOff: e.clockOff,
 		Measured: e.measured, SeriesOf: e.window.Series}
 	ev.Events = func(of []telemetry.Entity) []explain.Related { return e.memory.eventsAt(of, h.Onset.Earliest) }
-	ev.GPUs = e.gpus(c.job, ev.Nodes)
+	ev.GPUs, ev.Progress = e.gpus(c.job, ev.Nodes), e.roll.comparedOf(c.job)
 	if before, now, ok := j.MFU(); ok {
 		ev.MFUBefore, ev.MFUNow = &before, &now
 	}
@@ -425,12 +425,15 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	then := e.upTo(last, g, baselineGrids)
 	for _, node := range e.nodes(j.Entity) {
 		for _, i := range m.Links(node) {
+			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
+			if okB && b <= float64(leastCarried*m.Ends[i].Speed) {
+				continue // no step needs it
+			}
 			ends++
 			// What one that is stale, with its host, sent before that is no mean of
 			// the step; but one whose link is down is known to send nothing.
 			_, ok := m.Sent(e.window, e.cfg.Grid, e.receiving(m.SentBy(i), g), i)
 			a, okA := m.Sent(e.window, e.cfg.Grid, now, i)
-			b, okB := m.Sent(e.window, e.cfg.Grid, then, i)
 			if _, down := e.linkSampled(m, i, m.Ends[i].Peer); down {
 				a, ok, okA = 0, true, true
 			}
@@ -443,7 +446,7 @@ func (e *activity) working(j *jobs.Job, g telemetry.Time) (until telemetry.Time,
 	}
 	switch {
 	case ends == 0:
-		return 0, false // no fabric is known: the steps are the only evidence
+		return 0, false // no fabric is known, or none is used: the steps are the only evidence
 	case len(seen) == 0:
 		return 0, true // blind, not stalled
 	}

@@ -270,7 +270,10 @@ func (e *Engine) observe(steps []window.StepSample) {
 		case metricStep:
 			e.observeTokens(steps[i:])
 			e.sight.book.Observe(s.Series.Entity, s.At, s.Value, s.Wait-e.sight.cfg.Lateness[telemetry.Prompt])
+		case metricTokens:
+			e.roll.states(&s)
 		case metricMFU:
+			e.roll.states(&s)
 			e.sight.book.ObserveMFU(s.Series.Entity, s.Value)
 		case metricCheckpoint:
 			e.sight.book.ObserveCheckpoint(s.Series.Entity, s.At, s.Value)

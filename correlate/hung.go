@@ -20,7 +20,8 @@ const (
 // hung returns for how many seconds, up to grid g, a job's members have waited
 // for one another: their tensor cores rest and their nics send nothing, though
 // something is launched on the GPUs all the while. Of one that trains, never
-// both rest for as long as a step. It is 0 where GPUs or wires are not seen.
+// both rest for as long as a step; one whose nics carry no steps is known by its tensor cores.
+// It is 0 where GPUs or wires are not seen.
 func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 	slots := e.gpuSlots(j, metricTensor)
 	last := floor(j.LastEnd, e.cfg.Grid)
@@ -29,13 +30,14 @@ func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 		return 0
 	}
 	sent, ok := e.sent(j.Entity, fabric.Span{From: before, To: last})
-	if !ok || sent <= 0 {
+	if !ok {
 		return 0
 	}
+	carries := sent > float64(leastCarried*e.speedOf(j.Entity))
 	n := 0
 	for at := g; n < hungGrids && at > last; at = at.Add(-e.cfg.Grid) {
 		now, ok := e.sent(j.Entity, fabric.Span{From: at.Add(-e.cfg.Grid), To: at})
-		if !ok || now >= float64(restSent*sent) || !e.tensorCoresIdle(slots, at) || e.idle(j, at) {
+		if !ok || carries && now >= float64(restSent*sent) || !e.tensorCoresIdle(slots, at) || e.idle(j, at) {
 			break
 		}
 		n++

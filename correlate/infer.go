@@ -3,7 +3,6 @@ package correlate
 import (
 	"slices"
 
-	"github.com/quintet-dc/quintet/correlate/fabric"
 	"github.com/quintet-dc/quintet/correlate/pace"
 	"github.com/quintet-dc/quintet/correlate/snapshot"
 	"github.com/quintet-dc/quintet/telemetry"
@@ -13,7 +12,9 @@ import (
 type pacer struct {
 	job    telemetry.Entity
 	track  pace.Tracker
-	looked telemetry.Time // the last grid whose traffic was looked at
+	by     progress
+	looked telemetry.Time // the last grid whose progress was looked at
+	rate   statedRate
 }
 
 func (p pacer) compare(job telemetry.Entity) int { return p.job.Compare(job) }
@@ -31,7 +32,8 @@ const (
 	seenPart = 0.8
 )
 
-// infer finds the steps of jobs that report none in what their nics send.
+// infer finds the steps of jobs that report none, and no rate either, in what their nics
+// send or their GPUs do.
 func (e *roll) infer(g telemetry.Time) {
 	for _, t := range e.running {
 		i, known := slices.BinarySearchFunc(e.paced, t.job, pacer.compare)
@@ -41,7 +43,11 @@ func (e *roll) infer(g telemetry.Time) {
 			}
 			e.paced = slices.Insert(e.paced, i, pacer{job: t.job})
 		}
-		p, behind := &e.paced[i], e.behind(t.job)
+		p := &e.paced[i]
+		if p.rate.metric != "" {
+			continue
+		}
+		behind := e.behind(p)
 		last := g.Add(-behind)
 		if p.looked == 0 || p.looked < last.Add(-mostBehind*e.cfg.Grid) {
 			p.looked = last.Add(-e.cfg.Grid)
@@ -57,13 +63,13 @@ func (e *roll) infer(g telemetry.Time) {
 	})
 }
 
-// pace takes what a job sent in the last grid that was looked at.
+// pace takes what a job did in the last grid that was looked at.
 func (e *roll) pace(p *pacer, behind telemetry.Duration) {
-	moved, ok := e.moved(p.job, p.looked)
+	moved, ok := e.moved(p)
 	if !ok {
 		return
 	}
-	steps, same := p.track.Add(p.looked, moved, e.cfg.Grid)
+	steps, same := p.track.Add(p.looked, float64(moved*e.cfg.Grid.Seconds()), e.cfg.Grid, e.steady(p.job))
 	if !same {
 		e.book.Renew(p.job, p.looked)
 	}
@@ -72,15 +78,22 @@ func (e *roll) pace(p *pacer, behind telemetry.Duration) {
 	}
 }
 
-// behind is how long what a job's nics send is waited for.
-func (e *roll) behind(job telemetry.Entity) telemetry.Duration {
-	m := e.fabricMap()
+// steady reports whether a job does what it usually does, as far as its steps show.
+func (e *roll) steady(job telemetry.Entity) bool {
+	j := e.book.Job(job)
+	if j == nil || j.Degradation != nil {
+		return j == nil
+	}
+	_, doubted := j.Doubted()
+	return !doubted
+}
+
+// behind is how long what shows a job's progress is waited for.
+func (e *roll) behind(p *pacer) telemetry.Duration {
 	var slowest telemetry.Duration
-	for _, node := range e.nodes(job) {
-		for _, i := range m.Links(node) {
-			if slot := m.SentBy(i); slot >= 0 {
-				slowest = max(slowest, e.window.Cadence(slot))
-			}
+	for _, slots := range e.progressSlots(p) {
+		for _, slot := range slots {
+			slowest = max(slowest, e.window.Cadence(slot))
 		}
 	}
 	grids := (paceSamples*slowest + e.cfg.Grid - 1) / e.cfg.Grid
@@ -103,30 +116,12 @@ func (e *roll) reported(job telemetry.Entity) {
 	}
 }
 
-// moved is what a job's nics sent in the grid that ended at, in bytes; false
-// where too few of them were seen.
-func (e *roll) moved(job telemetry.Entity, at telemetry.Time) (float64, bool) {
-	m := e.fabricMap()
-	span := fabric.Span{From: at.Add(-e.cfg.Grid), To: at}
-	var sum float64
-	seen, ends := 0, 0
-	for _, node := range e.nodes(job) {
-		for _, i := range m.Links(node) {
-			ends++
-			if v, ok := m.Sent(e.window, e.cfg.Grid, span, i); ok {
-				sum += v
-				seen++
-			}
-		}
-	}
-	if seen == 0 || float64(seen) < float64(seenPart*float64(ends)) {
-		return 0, false
-	}
-	return float64(sum / float64(seen) * float64(ends) * (float64(e.cfg.Grid) / 1e9)), true
-}
-
 func codePacer(c *snapshot.Codec, p *pacer) {
 	c.Entity(&p.job)
 	p.track.Snapshot(c)
+	c.U8((*uint8)(&p.by))
 	c.Time(&p.looked)
+	c.String((*string)(&p.rate.metric))
+	c.Time(&p.rate.last)
+	c.F64(&p.rate.amount)
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -52,14 +53,12 @@ func missing(list []Missing) []BlindSpot {
 	return out
 }
 
-// unreported reports that a job's steps are inferred from its traffic: for a job
-// that reports none they are known as far as its traffic shows a period, and else
-// equal amounts of traffic are compared.
+// unreported reports that a job states no steps, and what is compared in their place.
 func (t *Writer) unreported(e *Evidence) []BlindSpot {
 	if m := e.Degradation.Metric(); m != jobs.MeasureStep || t.Has(telemetry.Series{Entity: e.Job, Metric: m}) {
 		return nil
 	}
-	return []BlindSpot{{Entity: e.Job, Metric: jobs.MeasureStep, Reason: "not reported: equal amounts of what its NICs send are compared",
+	return []BlindSpot{{Entity: e.Job, Metric: jobs.MeasureStep, Reason: "not reported: " + cmp.Or(e.Progress, "something else") + " is compared",
 		WouldTell: "how long its steps take"}}
 }
 

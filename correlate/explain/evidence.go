@@ -14,6 +14,8 @@ type Evidence struct {
 	GPUs        int
 	Nodes       []telemetry.Entity
 	Degradation *jobs.Degradation
+	// Progress is what is compared of a job that reports no steps, in words; "" of others.
+	Progress string
 	// MFUBefore and MFUNow are the job's own reports; nil where it made none.
 	MFUBefore, MFUNow *float64
 
