@@ -49,7 +49,7 @@ func (e *examiner) ranksNow(c *incidentCase, degradation *jobs.Degradation, g te
 }
 
 // ranksBusy compares every rank with its past where ranks report nothing: by how
-// long in a step the tensor cores of its GPU are active.
+// long in a step its GPU computes.
 func (e *examiner) ranksBusy(c *incidentCase, degradation *jobs.Degradation, read *symptom.Contrast) []explain.RankEvidence {
 	step, ok := degradation.Now()
 	if !ok || degradation.State != jobs.Slow {

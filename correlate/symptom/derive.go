@@ -318,10 +318,7 @@ func (f *Contrast) computedLonger() {
 	}
 	var all, errors []float64
 	for _, i := range f.survey.gpus {
-		c := f.plan.find(telemetry.GPU, metricTensor, 0)
-		if _, ok := f.number(i, c, explain.TakeRatio); !ok {
-			c = f.plan.find(telemetry.GPU, metricActive, 0)
-		}
+		c := f.computes(i)
 		now, _ := f.now.at(i, c)
 		if r, ok := f.number(i, c, explain.TakeRatio); ok && r > 0 && r < ratioCap && now.Most > 0 {
 			computed := min(1, float64(now.Mean)/float64(now.Most)/r) / (s - 1) // before, over what became longer
@@ -334,6 +331,16 @@ func (f *Contrast) computedLonger() {
 		v := all[(len(all)-1)/2]                                                           // of two hosts the one that computes less: the other's GPUs are no more than half
 		f.derived.longer = fraction{seen: true, v: min(v, 2-v), err: stats.Median(errors)} // twice the loss fits it no more than none does
 	}
+}
+
+// computes is what shows best how much a GPU computes: its tensor cores, or else its
+// multiprocessors.
+func (f *Contrast) computes(gpu int32) int {
+	c := f.plan.find(telemetry.GPU, metricTensor, 0)
+	if _, ok := f.number(gpu, c, explain.TakeRatio); !ok {
+		c = f.plan.find(telemetry.GPU, metricActive, 0)
+	}
+	return c
 }
 
 // fraction is how much of what a job loses something explains, and its standard error.
@@ -467,14 +474,14 @@ type Share struct {
 }
 
 // Busy returns the share of the time in which a GPU computed before the degradation
-// and during it, by its tensor cores: their activity over the highest of any grid
-// of the degradation. False where they are not seen or do nothing.
+// and during it, by its tensor cores or multiprocessors: their activity over the highest of
+// any grid of the degradation. False where they are not seen or do nothing.
 func (f *Contrast) Busy(gpu telemetry.Entity) (before, now Share, ok bool) {
 	i, known := f.survey.index[gpu]
 	if !known || gpu.Kind != telemetry.GPU {
 		return before, now, false
 	}
-	c := f.plan.find(telemetry.GPU, metricTensor, 0)
+	c := f.computes(i)
 	was, seenBefore := f.before.at(i, c)
 	is, seenNow := f.now.at(i, c)
 	if !seenBefore || !seenNow || is.Most <= 0 {
