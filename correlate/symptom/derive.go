@@ -383,7 +383,8 @@ func (f *Contrast) placement(i int32, m explain.Measure) (float64, bool) {
 	case explain.StaleRecall:
 		return part(d.gone[i], d.goneAll), d.goneAll > 0 && under > 0
 	case explain.IdleRecall:
-		return part(d.idleIn[i], len(d.idle)), engines
+		alone := f.survey.all[i].Kind == telemetry.Node && len(f.survey.kinds[telemetry.Node]) == 1
+		return part(d.idleIn[i], len(d.idle)), engines && !alone // the only host has all of them
 	case explain.IdlePrecision:
 		return part(d.idleIn[i], under-int(d.aside[i])), engines
 	case explain.IdleExplained:

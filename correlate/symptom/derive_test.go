@@ -83,6 +83,24 @@ func TestIdleGPUsOfOneHost(t *testing.T) {
 	}
 }
 
+// TestTheOnlyHostHasAllIdleGPUs: which part of a job's idle GPUs are a host's own shows
+// nothing where it is the only one.
+func TestTheOnlyHostHasAllIdleGPUs(t *testing.T) {
+	metric, _ := telemetry.DefaultCatalogue().Lookup(metricEngine)
+	plan := &Plan{}
+	plan.add(telemetry.GPU, column{metric: metric})
+	for _, hosts := range [][]int32{{0, 1}, {0}} {
+		s := twoHosts()
+		s.kinds = map[telemetry.Kind][]int32{telemetry.Node: hosts}
+		v := explain.Values{}
+		Compare(sheetOfGPUs(plan, s, []float32{0.75, 0.75, 1, 1}), sheetOfGPUs(plan, s, []float32{1, 1, 1, 1}), Degradation{Slowdown: 4.0 / 3, Excess: 1}).
+			Placement(s.all[0], v)
+		if got, seen := v[explain.IdleRecall]; seen != (len(hosts) > 1) || seen && got != 1 {
+			t.Errorf("of %d hosts: %v, %v", len(hosts), got, seen)
+		}
+	}
+}
+
 // TestABusyGPUIsKnownByItsTensorCores: they are half active while it computes,
 // which it does for half of the time, then for three quarters.
 func TestABusyGPUIsKnownByItsTensorCores(t *testing.T) {
