@@ -1,5 +1,5 @@
 // Package pace finds the steps of a job that reports none in what its own counters
-// integrate: bytes sent, or energy taken, a grid at a time.
+// integrate: bytes sent, or what its GPUs compute, a grid at a time.
 //
 // A training job does the same in every step. So its traffic repeats itself with
 // the step's period, and every step moves the same bytes: once the period is known,
