@@ -27,7 +27,7 @@ type demoCommand struct {
 	Recorded  bool          `help:"Play our own recording of a small RoCE fabric in the place of the site."`
 	Trace     string        `placeholder:"FILE" help:"Play this recording in the place of the site: a trace, or the folder of a bundle."`
 	Speed     float64       `default:"1" help:"How many times real time a recording is played."`
-	Past      time.Duration `default:"142s" help:"How much of the recording has already happened when the demo begins."`
+	Past      time.Duration `default:"147s" help:"How much of the recording has already happened when the demo begins."`
 	Listen    string        `default:"127.0.0.1:8420" placeholder:"ADDRESS" help:"Where the page and the API are."`
 	Data      string        `placeholder:"DIR" help:"Keep the log here, and go on with it when started again. Without it, nothing is kept."`
 	Webhook   string        `placeholder:"URL" help:"Deliver to this receiver too, signed with the secret in --secret."`
