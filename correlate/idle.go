@@ -69,7 +69,7 @@ var computesBy = []struct {
 }{
 	{metricTensor, 0.4},
 	{"gpu_sm_active_ratio", 0.6},
-	{"gpu_dram_active_ratio", 0.6},
+	{metricMemory, 0.6},
 }
 
 // upTo is the span of so many grids up to a job's last step, as seen at g. Where

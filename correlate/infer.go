@@ -88,13 +88,22 @@ func (e *roll) steady(job telemetry.Entity) bool {
 	return !doubted
 }
 
-// behind is how long what shows a job's progress is waited for.
+// behind returns how long the samples are waited for that show a job's progress. Before a
+// measure of it is chosen, they are those of NICs and of tensor cores.
 func (e *roll) behind(p *pacer) telemetry.Duration {
 	var slowest telemetry.Duration
-	for _, slots := range e.progressSlots(p) {
-		for _, slot := range slots {
-			slowest = max(slowest, e.window.Cadence(slot))
+	wait := func(slot, clock int) {
+		for _, s := range [...]int{slot, clock} {
+			if s >= 0 {
+				slowest = max(slowest, e.window.Cadence(s))
+			}
 		}
+	}
+	if p.by != byNothing {
+		e.eachPart(p.job, p.by, wait)
+	} else {
+		e.eachPart(p.job, byNICs, wait)
+		e.eachPart(p.job, byTensorCores, wait)
 	}
 	grids := (paceSamples*slowest + e.cfg.Grid - 1) / e.cfg.Grid
 	return min(max(grids, paceBehind), mostBehind) * e.cfg.Grid

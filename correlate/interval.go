@@ -235,7 +235,7 @@ func (e *costs) mixGPUs(m *attribute.Mix, t *runningJob, s *jobInterval) {
 		if x, ok := read("gpu_dram_active_ratio"); ok {
 			dram.add(min(x, 1))
 		}
-		f, ok := read("gpu_sm_clock_hertz")
+		f, ok := read(metricSMClock)
 		if !ok {
 			continue
 		}

@@ -36,7 +36,18 @@ const (
 	metricMemory  telemetry.MetricName = "gpu_dram_active_ratio"
 )
 
-// comparedOf is what is compared of a job that reports no steps, in words; "" of others.
+// metric returns the metric of a GPU that is a measure of progress.
+func (b progress) metric() telemetry.MetricName {
+	switch b {
+	case byNVLinks:
+		return metricLinked
+	case byTensorCores:
+		return metricTensor
+	}
+	return metricMemory
+}
+
+// comparedOf returns, in words, what is compared of a job that reports no steps; "" of others.
 func (e *roll) comparedOf(job telemetry.Entity) string {
 	i, ok := slices.BinarySearchFunc(e.paced, job, pacer.compare)
 	if !ok {
@@ -67,7 +78,7 @@ func (e *roll) shows(job telemetry.Entity, by progress, rate float64) bool {
 	return rate > restTensor
 }
 
-// speedOf is the mean nominal speed of a job's links, bytes per second; 0 where none is known.
+// speedOf returns the mean nominal speed of a job's links, bytes per second; 0 where none is known.
 func (e *sight) speedOf(job telemetry.Entity) float64 {
 	m := e.fabricMap()
 	sum, n := 0.0, 0
@@ -79,9 +90,9 @@ func (e *sight) speedOf(job telemetry.Entity) float64 {
 	return sum / float64(max(1, n))
 }
 
-// moved is what a job did in the grid that its pacer looks at, by what its progress is
-// measured by: the surest that shows anything until its steps are known, and that from then
-// on. It returns false where too little of it is seen.
+// moved returns how much a job did per second in the grid that its pacer looks at. Until its
+// steps are known, the measure is the first that shows anything; from then on it is kept. It
+// returns false where too few of its NICs or GPUs have a sample.
 func (e *roll) moved(p *pacer) (float64, bool) {
 	if p.track.State() != pace.Learning {
 		return e.done(p.job, p.by, p.looked)
@@ -99,92 +110,61 @@ func (e *roll) moved(p *pacer) (float64, bool) {
 	return 0, false
 }
 
-// done is how much a job did a second in the grid that ended at, by one measure of it, in the
-// mean of what is seen of it; false where that is too little.
+// done returns how much a job did per second in the grid that ended at, by one measure, in
+// the mean of its NICs or GPUs; false if less than seenPart of them have a sample.
 func (e *roll) done(job telemetry.Entity, by progress, at telemetry.Time) (float64, bool) {
-	all := e.slotsOf(job, by)
 	var sum float64
-	seen := 0
-	for _, slots := range all {
-		if x, ok := e.rateOf(slots, at); ok {
+	seen, all := 0, 0
+	e.eachPart(job, by, func(slot, clock int) {
+		all++
+		if x, ok := e.rateOf(slot, clock, at); ok {
 			sum, seen = sum+x, seen+1
 		}
-	}
-	if seen == 0 || float64(seen) < float64(seenPart*float64(len(all))) {
+	})
+	if seen == 0 || float64(seen) < float64(seenPart*float64(all)) {
 		return 0, false
 	}
 	return sum / float64(seen), true
 }
 
-// rateOf is what the first of some slots is, times the clock that the other one is, if there
-// is one, in GHz.
-func (e *roll) rateOf(slots []int, at telemetry.Time) (x float64, ok bool) {
-	for i, slot := range slots {
-		v, seen := e.window.At(slot, at)
-		switch {
-		case !seen:
-			return 0, false
-		case i == 0:
-			x, ok = v, true
-		default:
-			x = float64(x * (v / 1e9))
-		}
+// rateOf returns the value of a slot, multiplied by that of a clock in GHz if there is one.
+func (e *roll) rateOf(slot, clock int, at telemetry.Time) (float64, bool) {
+	if slot < 0 {
+		return 0, false
 	}
-	return x, ok
+	x, ok := e.window.At(slot, at)
+	if clock < 0 || !ok {
+		return x, ok
+	}
+	hertz, ok := e.window.At(clock, at)
+	return float64(x * (hertz / 1e9)), ok
 }
 
-// progressSlots are those of what a pacer looks at, of all measures while it has not chosen.
-func (e *roll) progressSlots(p *pacer) [][]int {
-	if p.by != byNothing {
-		return e.slotsOf(p.job, p.by)
-	}
-	return slices.Concat(e.slotsOf(p.job, byNICs), e.slotsOf(p.job, byTensorCores))
-}
-
-// slotsOf are the slots of a measure of a job's progress, of each of its nics or GPUs.
-func (e *roll) slotsOf(job telemetry.Entity, by progress) (out [][]int) {
+// eachPart calls f for each of a job's NICs or GPUs with the slot of a measure, and with that
+// of the clock at which tensor cores run; -1 where there is none.
+func (e *roll) eachPart(job telemetry.Entity, by progress, f func(slot, clock int)) {
 	m := e.fabricMap()
 	for _, node := range e.nodes(job) {
 		if by == byNICs {
 			for _, i := range m.Links(node) {
-				out = append(out, known(m.SentBy(i)))
+				f(m.SentBy(i), -1)
 			}
 			continue
 		}
 		for _, gpu := range e.graph.GPUs(node) {
-			out = append(out, e.gpuProgress(gpu, by))
+			slot, clock := e.slotOf(gpu, by.metric()), -1
+			if by == byTensorCores {
+				clock = e.slotOf(gpu, metricSMClock)
+			}
+			f(slot, clock)
 		}
 	}
-	return out
 }
 
-// gpuProgress are the slots of a measure of what a GPU gets done: tensor cores do it as fast
-// as their clock is.
-func (e *roll) gpuProgress(gpu telemetry.Entity, by progress) []int {
-	slot := func(m telemetry.MetricName) []int {
-		s, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: m})
-		if !ok {
-			return nil
-		}
-		return []int{s}
+// slotOf returns the slot of an entity's metric, -1 where there is none.
+func (e *sight) slotOf(x telemetry.Entity, m telemetry.MetricName) int {
+	if slot, ok := e.window.Slot(telemetry.Series{Entity: x, Metric: m}); ok {
+		return slot
 	}
-	switch by {
-	case byNVLinks:
-		return slot(metricLinked)
-	case byMemory:
-		return slot(metricMemory)
-	}
-	tensor := slot(metricTensor)
-	if tensor == nil {
-		return nil
-	}
-	return append(tensor, slot(metricSMClock)...)
-}
-
-// known is a slot as a list; none where it is negative.
-func known(slot int) []int {
-	if slot < 0 {
-		return nil
-	}
-	return []int{slot}
+	return -1
 }

@@ -30,7 +30,11 @@ job:a runs gpu:h{i=0..3}/0 rank={i}
 func slower(t *testing.T, scenario string, want float64) *explain.Incident {
 	t.Helper()
 	for _, in := range latest(published(t, scenario+"\n-- want --\nincident opened * degrades=job:a\n")) {
-		if s := in.Impact.Jobs[0].Slowdown; s == nil || *s < 0.92*want || *s > 1.08*want {
+		s := in.Impact.Jobs[0].Slowdown
+		if s == nil {
+			t.Fatal("no slowdown is known")
+		}
+		if *s < 0.92*want || *s > 1.08*want {
 			t.Errorf("slowdown %.2f, want %.2f", *s, want)
 		}
 		return &in

@@ -59,7 +59,7 @@ func (e *examiner) reportedWorkBefore(job telemetry.Entity, until telemetry.Time
 }
 
 func workMetrics() [2]telemetry.MetricName {
-	return [2]telemetry.MetricName{metricTokens, "job_mfu_ratio"}
+	return [2]telemetry.MetricName{metricTokens, metricMFU}
 }
 
 // reportedRates lists what a job reports, as a rate, of the work in each of its

@@ -15,7 +15,7 @@ import (
 // that reads the air at its hosts alone, that of a row is warm.
 
 // Where the limits of all of the site were lowered, it was decided so, and nothing is wrong
-// until it costs. What is read as a shift is a measurement, which no operator sets.
+// until it costs. A metric that is compared as a shift is measured; no operator sets it.
 
 // ofParts is a metric of a kind of parts, of which a precursor reads what share moved.
 type ofParts struct {

@@ -286,8 +286,7 @@ func (j *Job) observeHealthy(at telemetry.Time, x float64, n int) {
 	j.suspects = append(j.suspects, pending{at, x, n, j.Steps})
 	j.single(u)
 	j.block(u, x)
-	by, _ := j.longer(u, 0)
-	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.odds.most() >= convinced && by < leastShift {
+	if len(j.suspects) > pastSteps || len(j.suspects) >= smallSteps && j.odds.most() >= convinced && j.longerBy(u) < leastShift {
 		j.release(u)
 	}
 }

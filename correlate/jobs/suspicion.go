@@ -47,8 +47,17 @@ func (j *Job) longer(u usual, age float64) (by float64, n int) {
 // the usual step that is at least so much, and so that log odds of them are reached:
 // those of each step, evidence, but no more than the mean of all allows.
 func (j *Job) longerFor(u usual, evidence, age, reached, least float64) bool {
+	if evidence < reached {
+		return false
+	}
 	by, n := j.longer(u, age)
-	return by >= least && min(evidence, u.meanOdds(by, n)) >= reached
+	return by >= least && u.meanOdds(by, n) >= reached
+}
+
+// longerBy returns by which part of the usual step the suspects take longer in the mean.
+func (j *Job) longerBy(u usual) float64 {
+	by, _ := j.longer(u, 0)
+	return by
 }
 
 // shifted reports whether the steps that have ended are slow.
