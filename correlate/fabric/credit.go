@@ -16,9 +16,11 @@ import (
 // sending fill at most the whole of a grid, so that each grid bounds the length of
 // a tick. And they fill it where data is always queued, so that a blocked port
 // shows the length. Until a port was blocked, ticks are taken to be the longest
-// that the bound allows, of nics and of switches alike.
+// that the bound allows, of nics and of switches alike; no device counts in longer ones
+// than longTick.
 const (
-	shortTick = 8.0 // bytes
+	shortTick = 8.0  // bytes
+	longTick  = 1e-6 // seconds
 	// leastRoom is the part of a grid that is assumed to be left over from what was
 	// sent, at least: with less, the difference of clocks is too large a part.
 	leastRoom = 0.1
@@ -108,12 +110,13 @@ type tick struct {
 // the device's, and do not change.
 func (r *Readings) ticks(before *Readings, grid telemetry.Duration, kind func(*End) bool) (t tick) {
 	for i := range r.Map.Ends {
-		if e := &r.Map.Ends[i]; !kind(e) || !e.credits() || e.slots[waitSeconds] >= 0 {
+		e := &r.Map.Ends[i]
+		if !kind(e) || !e.credits() || e.slots[waitSeconds] >= 0 {
 			continue
 		}
 		t.ends = append(t.ends, i)
 		for _, room := range []float64{r.Of[i].Room, before.Of[i].Room} {
-			if room > 0 && (t.longest == 0 || room < t.longest) {
+			if room = min(room, float64(longTick*e.Speed)/shortTick); room > 0 && (t.longest == 0 || room < t.longest) {
 				t.longest = room
 			}
 		}

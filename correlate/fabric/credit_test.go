@@ -440,3 +440,14 @@ func TestSwitchesAndPlanesAreGroups(t *testing.T) {
 		t.Errorf("planes %+v", m.Planes)
 	}
 }
+
+// TestFewTicksAreNoWaiting: a port that counts a thousand ticks a second waits for less than a
+// thousandth of the time, however long no other port is blocked: no tick is longer than a microsecond.
+func TestFewTicksAreNoWaiting(t *testing.T) {
+	w := infiniBand(t, waitTicks)
+	w.report("port:leaf1/h7", waitTicks, half+1, grids, 1000)
+	m, _, during := w.readBeside()
+	if r := during.Of[index(t, m, "port:leaf1/h7")]; r.PauseReceived <= 0 || r.PauseReceived > 1.001e-3 {
+		t.Errorf("it waits %v of the time, want at most a thousandth", r.PauseReceived)
+	}
+}
