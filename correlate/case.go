@@ -86,7 +86,7 @@ type hostBefore struct {
 	hasLag bool
 }
 
-// nicBefore is what part a nic sent of what the job's median nic did.
+// nicBefore is what part a nic, or a port of one, sent of what the job's median nic did.
 type nicBefore struct {
 	nic   telemetry.Entity
 	share float64
@@ -170,7 +170,7 @@ func (e *examiner) shares(c *incidentCase, span fabric.Span, step float64) {
 	}
 	for n, share := range m.Shares(e.window, e.cfg.Grid, fabric.Work{Span: span, Ends: ends, Step: step}) {
 		h := &c.hosts[host[n]]
-		h.nics = append(h.nics, nicBefore{m.Ends[ends[n]].Entity, share})
+		h.nics = append(h.nics, nicBefore{m.Ends[ends[n]].Port, share})
 	}
 }
 

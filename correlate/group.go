@@ -311,7 +311,7 @@ func (e *caseBook) dependsOn(c *incidentCase, x telemetry.Entity) bool {
 	}
 	m := e.fabricMap()
 	for i, on := range fabric.OnPath(m, c.nodes) {
-		if on && (m.Ends[i].Entity == x || m.Ends[i].Owner == x) {
+		if on && (m.Ends[i].Entity == x || m.Ends[i].Port == x || m.Ends[i].Owner == x) {
 			return true
 		}
 	}

@@ -74,7 +74,7 @@ func (x *outages) link(end telemetry.Entity) (i, peer int, ok bool) {
 // peer is the main end of what a main end is cabled to, and key the lesser of both.
 func (x *outages) peer(i int) int {
 	if p := x.m.Ends[i].Peer; p >= 0 {
-		p, _ = x.m.Index(x.m.Ends[p].Entity)
+		p, _ = x.m.Index(x.m.Ends[p].Port)
 		return p
 	}
 	return -1
@@ -102,7 +102,7 @@ func (x *outages) find() {
 // event of this end is lost.
 func (x *outages) cameBack(f *fallen, ends ...int) bool {
 	for _, i := range ends {
-		if o := x.fallenEnd(x.m.Ends[i].Entity); o != nil && o != f && f.event && !o.down && o.at > f.at {
+		if o := x.fallenEnd(x.m.Ends[i].Port); o != nil && o != f && f.event && !o.down && o.at > f.at {
 			return true
 		}
 	}
@@ -127,7 +127,7 @@ func (x *outages) ownedBy(i int) {
 // with what holds it.
 func (x *outages) onPurpose(i int) bool {
 	end := &x.m.Ends[i]
-	return x.disabled(end.Entity) || x.maintained(end.Entity)
+	return x.disabled(end.Port) || x.maintained(end.Port)
 }
 
 // period returns since when the first of some ends is down, and up to when one was
@@ -228,7 +228,7 @@ func (x *outages) signalOwners() {
 func (x *outages) signalLinks() {
 	for _, f := range x.fallen {
 		i, peer, ok := x.link(f.end)
-		if !ok || x.m.Ends[peer].Entity == f.end && x.fallenEnd(x.m.Ends[i].Entity) != nil {
+		if !ok || x.m.Ends[peer].Port == f.end && x.fallenEnd(x.m.Ends[i].Port) != nil {
 			continue // it is judged with its other end
 		}
 		root, one, other := x.rootOf(i, peer), x.ownerOf(i), x.ownerOf(peer)
@@ -280,7 +280,7 @@ func (x *outages) signalledAt(root telemetry.Entity) bool {
 func (x *outages) falls(ends ...int) (n int, first telemetry.Time) {
 	var last telemetry.Time
 	for _, i := range ends {
-		f := x.fallenEnd(x.m.Ends[i].Entity)
+		f := x.fallenEnd(x.m.Ends[i].Port)
 		if f == nil || len(f.falls) == 0 {
 			continue
 		}

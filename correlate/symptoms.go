@@ -36,7 +36,7 @@ func (e *sight) survey(job telemetry.Entity, nodes []telemetry.Entity) *symptom.
 	var ends []telemetry.Entity
 	for i, on := range fabric.OnPath(m, nodes) {
 		if on && m.Ends[i].Main {
-			ends = append(ends, m.Ends[i].Entity)
+			ends = append(ends, m.Ends[i].Port)
 		}
 	}
 	s := symptom.Draw(e.graph, symptom.Where{Job: job, Nodes: nodes, Ends: ends})

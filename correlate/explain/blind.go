@@ -163,7 +163,7 @@ func staleEnds(e *Evidence) []BlindSpot {
 	f := e.Fabric
 	for i, on := range f.OnPath {
 		if on && f.Before.Of[i].Seen > 0 && f.Now.Of[i].Seen == 0 {
-			out = append(out, BlindSpot{Entity: f.Now.Map.Ends[i].Entity, Metric: "port_tx_bytes_total", Reason: "fell silent",
+			out = append(out, BlindSpot{Entity: f.Now.Map.Ends[i].Port, Metric: "port_tx_bytes_total", Reason: "fell silent",
 				WouldTell: "whether the waiting passes through it"})
 		}
 	}

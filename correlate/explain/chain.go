@@ -181,7 +181,7 @@ func endFact(e *Evidence, i int) fact {
 	m, end := f.Now.Map, &f.Now.Map.Ends[i]
 	n, b := &f.Now.Of[i], &f.Before.Of[i]
 	sent, received := n.PauseSent-b.PauseSent, n.PauseReceived-b.PauseReceived
-	out := fact{entity: end.Entity, shape: telemetry.ShapeBurst, unit: "s/s"}
+	out := fact{entity: end.Port, shape: telemetry.ShapeBurst, unit: "s/s"}
 	switch {
 	case end.IsNIC() && sent > 0 && sent >= received:
 		out.metric, out.before, out.now, out.level = "port_pfc_tx_pause_seconds_total", b.PauseSent, n.PauseSent, leaving(b.PauseSent, n.PauseSent)
@@ -241,7 +241,7 @@ func firstNIC(e *Evidence, node telemetry.Entity) (telemetry.Entity, bool) {
 	}
 	m := e.Fabric.Now.Map
 	for _, i := range m.Links(node) {
-		return m.Ends[i].Entity, true
+		return m.Ends[i].Port, true
 	}
 	return telemetry.Entity{}, false
 }
@@ -266,7 +266,7 @@ func neighbourPath(e *Evidence, job telemetry.Entity) []fact {
 	}
 	if best >= 0 {
 		n, b := f.Now.Of[best].Util, f.Before.Of[best].Util
-		out = append(out, fact{entity: m.Ends[best].Entity, metric: "port_tx_bytes_total", shape: telemetry.ShapeShift, before: b, now: n, unit: "of link",
+		out = append(out, fact{entity: m.Ends[best].Port, metric: "port_tx_bytes_total", shape: telemetry.ShapeShift, before: b, now: n, unit: "of link",
 			why: fmt.Sprintf("it sends at %s of its link, before %s", Percent(n), Percent(b)), level: float64(leaving(b, n) * m.Ends[best].Speed)})
 	}
 	if i := worst(f); i >= 0 {

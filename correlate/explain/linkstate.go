@@ -68,7 +68,7 @@ func (f *fabricMeasures) stateBy(k int) (s linkState, ok bool) {
 func (f *fabricMeasures) stateByEvents(k int) (s linkState, ok bool) {
 	from, to := f.e.Fabric.Now.Span.From, f.e.Fabric.Now.Span.To
 	off, since := telemetry.Duration(0), from
-	for _, ev := range f.e.Fabric.Events[f.m.Ends[k].Entity] {
+	for _, ev := range f.e.Fabric.Events[f.m.Ends[k].Port] {
 		switch {
 		case ev.Name == telemetry.EventLinkDown && !s.down:
 			s.falls, s.down, since = s.falls+1, true, max(from, ev.At)

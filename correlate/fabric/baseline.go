@@ -26,7 +26,7 @@ func Keep(r *Readings) *Baseline {
 			r.read(i, k)
 		}
 		if r.Of[i].Seen > 0 {
-			b.entities = append(b.entities, r.Map.Ends[i].Entity)
+			b.entities = append(b.entities, r.Map.Ends[i].Port)
 			b.lanes = append(b.lanes, r.Map.Ends[i].Lane)
 			b.of = append(b.of, r.Of[i])
 		}

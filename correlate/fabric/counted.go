@@ -35,7 +35,7 @@ func (c *Counted) Keep(r *Readings) {
 		n := &r.Of[i].Counts
 		for k := Count(0); n.seen != 0 && r.Map.Ends[i].Main && k < counts; k++ {
 			if n.seen&(1<<k) != 0 {
-				c.put(counted{r.Map.Ends[i].Entity, k, n.rate[k]})
+				c.put(counted{r.Map.Ends[i].Port, k, n.rate[k]})
 			}
 		}
 	}

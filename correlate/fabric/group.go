@@ -50,19 +50,21 @@ func (m *Map) role(t *topology.Graph, sw telemetry.Entity) string {
 	return strings.Join(names, " ")
 }
 
-// membersOf lists the main ends of the NICs and switches of a plane or rail.
+// membersOf lists the main ends of the NICs, ports and switches of a plane or rail.
 func (m *Map) membersOf(t *topology.Graph, p telemetry.Entity) []int {
 	var out []int
 	for _, e := range t.Members(p) {
 		switch e.Kind {
-		case telemetry.NIC:
-			if i, ok := m.Index(e); ok {
-				out = append(out, i)
+		case telemetry.NIC, telemetry.Port:
+			for _, i := range m.of[e] {
+				if m.Ends[i].Main {
+					out = append(out, i)
+				}
 			}
 		case telemetry.Switch:
 			out = append(out, m.Links(e)...)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }

@@ -73,9 +73,11 @@ var signalMetrics = [signals]telemetry.MetricName{
 }
 
 // End is one end of a link: a NIC or a switch port, or one priority of it where its
-// queues report pause themselves: then the walk is per port and priority.
+// queues report pause themselves: then the walk is per port and priority. A NIC that
+// contains ports has an end at each.
 type End struct {
-	Entity telemetry.Entity
+	Entity telemetry.Entity // the NIC or the switch's port
+	Port   telemetry.Entity // what the link is connected to: Entity, or a port of the NIC
 	Lane   string           // the priority, as its queue's name ends; empty for the whole port
 	Owner  telemetry.Entity // the node or switch that contains it
 	Peer   int              // the other end's index, -1 if not known
@@ -91,8 +93,8 @@ func (e *End) IsNIC() bool { return e.Entity.Kind == telemetry.NIC }
 
 // place names an end.
 type place struct {
-	entity telemetry.Entity
-	lane   string
+	port telemetry.Entity
+	lane string
 }
 
 // Map is every link end of the site in identity order, a port's priorities
@@ -100,7 +102,7 @@ type place struct {
 type Map struct {
 	Ends  []End
 	index map[place]int
-	of    map[telemetry.Entity][]int // ends by nic or port
+	of    map[telemetry.Entity][]int // ends by nic, and by port
 	ports map[telemetry.Entity][]int // ends by owner, in identity order
 	// Switches and Planes are those with ends on the map, in identity order.
 	Switches, Planes []Group
@@ -119,7 +121,7 @@ func Survey(t *topology.Graph, h History) *Map {
 	}
 	for i := range m.Ends {
 		m.link(i, t)
-		m.Ends[i].lanes = m.of[m.Ends[i].Entity]
+		m.Ends[i].lanes = m.of[m.Ends[i].Port]
 	}
 	for i := range m.Ends {
 		m.exchange(i)
@@ -136,10 +138,15 @@ func Survey(t *topology.Graph, h History) *Map {
 
 // survey adds a NIC or port: one end for each of its queues that reports pause,
 // else one for itself. Metrics that a queue does not report are taken from the
-// port.
+// port, and those that a port of a NIC does not from the NIC.
 func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
-	whole := End{Entity: e, Peer: -1, Main: true, slots: slotsOf(e, h)}
+	whole := End{Entity: e, Port: e, Peer: -1, Main: true, slots: slotsOf(e, h)}
 	whole.Owner, _ = t.Container(e)
+	if whole.Owner.Kind == telemetry.NIC {
+		whole.Entity = whole.Owner
+		whole.Owner, _ = t.Container(whole.Entity)
+		whole.fill(slotsOf(whole.Entity, h), whole.slots)
+	}
 	lanes := false
 	for _, q := range t.Contents(e) {
 		own := slotsOf(q, h)
@@ -148,11 +155,7 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 		}
 		lane := whole
 		lane.Lane, lane.Main = q.Name[strings.LastIndexByte(q.Name, '/')+1:], !lanes
-		for s, slot := range own {
-			if slot >= 0 {
-				lane.slots[s] = slot
-			}
-		}
+		lane.fill(whole.slots, own)
 		lane.prefer()
 		m.add(lane)
 		lanes = true
@@ -160,6 +163,16 @@ func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 	if !lanes {
 		whole.prefer()
 		m.add(whole)
+	}
+}
+
+// fill takes the signals of a whole, and in their place those that a part of it reports.
+func (e *End) fill(whole, own [signals]int) {
+	e.slots = whole
+	for s, slot := range own {
+		if slot >= 0 {
+			e.slots[s] = slot
+		}
 	}
 }
 
@@ -297,8 +310,11 @@ func slotsOf(e telemetry.Entity, h History) (slots [signals]int) {
 
 func (m *Map) add(end End) {
 	i := len(m.Ends)
-	m.index[place{end.Entity, end.Lane}] = i
-	m.of[end.Entity] = append(m.of[end.Entity], i)
+	m.index[place{end.Port, end.Lane}] = i
+	m.of[end.Port] = append(m.of[end.Port], i)
+	if end.Entity != end.Port {
+		m.of[end.Entity] = append(m.of[end.Entity], i)
+	}
 	m.ports[end.Owner] = append(m.ports[end.Owner], i)
 	m.Ends = append(m.Ends, end)
 }
@@ -307,7 +323,7 @@ func (m *Map) add(end End) {
 // main end.
 func (m *Map) link(i int, t *topology.Graph) {
 	e := &m.Ends[i]
-	peer, bits, _ := t.Peer(e.Entity)
+	peer, bits, _ := t.Peer(e.Port)
 	e.Speed = bits / 8
 	if p, ok := m.index[place{peer, e.Lane}]; ok {
 		e.Peer = p
@@ -316,7 +332,7 @@ func (m *Map) link(i int, t *topology.Graph) {
 	}
 }
 
-// Index returns the position of a NIC's or port's main end.
+// Index returns the position of a NIC's or port's main end; the first of a NIC with ports.
 func (m *Map) Index(e telemetry.Entity) (int, bool) {
 	if ends := m.of[e]; len(ends) > 0 {
 		return ends[0], true

@@ -55,7 +55,7 @@ func (s *Survey) role(i int32, stage map[int]string) string {
 	case telemetry.Port:
 		owner, _ := s.graph.Container(e)
 		peer, _, _ := s.graph.Peer(e)
-		return tier(s.graph, owner) + string(peer.Kind)
+		return tier(s.graph, owner) + s.endKind(e) + s.endKind(peer)
 	case telemetry.Optic:
 		if _, ok := s.index[telemetry.Entity{Kind: telemetry.NIC, Name: e.Name}]; ok {
 			return "nic"
@@ -64,6 +64,14 @@ func (s *Survey) role(i int32, stage map[int]string) string {
 		return tier(s.graph, e)
 	}
 	return ""
+}
+
+// endKind is of what kind an end of a cable is: a port of a NIC is a host's.
+func (s *Survey) endKind(x telemetry.Entity) string {
+	if in, _ := s.graph.Container(x); in.Kind == telemetry.NIC {
+		return string(telemetry.NIC)
+	}
+	return string(x.Kind)
 }
 
 // tier distinguishes switches that face hosts from those that do not.

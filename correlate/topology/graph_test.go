@@ -324,12 +324,12 @@ func TestASourceThatChangedItsMindReplacesItsStaleEdge(t *testing.T) {
 
 func TestUplinksAndDownlinks(t *testing.T) {
 	g := site(1, "nic:h/n0 connects port:leaf/1", "port:leaf/2 connects port:spine/1", "port:spine/2 connects port:leaf/3",
-		"port:leaf/4 connects port:leaf/5", "switch:leaf contains port:leaf/6")
+		"port:leaf/4 connects port:leaf/5", "switch:leaf contains port:leaf/6", "nic:h/n1 contains port:h/n1/p0", "port:h/n1/p0 connects port:leaf/7")
 	leaf := ent("switch:leaf")
-	if up, down := names(g.Uplinks(leaf)), names(g.Downlinks(leaf)); up != "port:leaf/2 port:leaf/3" || down != "port:leaf/1" {
+	if up, down := names(g.Uplinks(leaf)), names(g.Downlinks(leaf)); up != "port:leaf/2 port:leaf/3" || down != "port:leaf/1 port:leaf/7" {
 		t.Errorf("up %s, down %s", up, down)
 	}
-	if got := names(g.Ports(leaf)); got != "port:leaf/1 port:leaf/2 port:leaf/3 port:leaf/4 port:leaf/5 port:leaf/6" {
+	if got := names(g.Ports(leaf)); got != "port:leaf/1 port:leaf/2 port:leaf/3 port:leaf/4 port:leaf/5 port:leaf/6 port:leaf/7" {
 		t.Errorf("ports %s", got)
 	}
 	if got := names(g.Switches()); got != "switch:leaf switch:spine" {

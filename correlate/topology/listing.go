@@ -25,7 +25,7 @@ type Detail struct {
 	FedBy     []telemetry.Entity // what gives it power
 	CooledBy  []telemetry.Entity
 	Jobs      []telemetry.Entity // that run on it, of a node
-	Downlinks int                // of a switch: ports whose peer is a nic
+	Downlinks int                // of a switch: ports whose peer is a nic or a port of one
 	Uplinks   int                // and those whose peer is another switch's port
 }
 

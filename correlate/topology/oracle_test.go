@@ -238,8 +238,9 @@ func (n *naive) uplinks(sw telemetry.Entity) (up, down []telemetry.Entity) {
 		}
 		far, _ := n.peer(p)
 		other := slices.DeleteFunc(slices.Clone(n.containers(far)), func(c telemetry.Entity) bool { return c.Kind != telemetry.Switch })
+		in := n.containers(far)
 		switch {
-		case far.Kind == telemetry.NIC:
+		case far.Kind == telemetry.NIC || len(in) > 0 && in[0].Kind == telemetry.NIC:
 			down = append(down, p)
 		case far.Kind == telemetry.Port && len(other) > 0 && other[0] != sw:
 			up = append(up, p)

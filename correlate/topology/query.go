@@ -97,7 +97,7 @@ func (g *Graph) Ranks(job telemetry.Entity) []telemetry.Entity {
 // Uplinks returns the ports of a switch whose peer is a port of another.
 func (g *Graph) Uplinks(sw telemetry.Entity) []telemetry.Entity { return g.more(sw).uplinks }
 
-// Downlinks returns the ports of a switch whose peer is a nic.
+// Downlinks returns the ports of a switch whose peer is a nic or a port of one.
 func (g *Graph) Downlinks(sw telemetry.Entity) []telemetry.Entity { return g.more(sw).downlinks }
 
 // Groups returns the planes, rails, tenants and groups that e is a member of.
