@@ -12,36 +12,22 @@ import (
 )
 
 // ranksNow compares every rank of a case that reports its compute time with its
-// past, and returns its place in the job's parallelism; nothing where fewer than
-// two places of a kind are stated: the comparison needs two.
+// past, and returns its place in the job's parallelism.
 func (e *examiner) ranksNow(c *incidentCase, degradation *jobs.Degradation, g telemetry.Time) []explain.RankEvidence {
-	type place struct{ pp, ep int }
-	at := map[int]place{} // by the rank's number
-	var stages, experts bool
-	first := place{-1, -1}
+	at := map[int]topology.Placement{} // by the rank's number
 	for _, p := range e.graph.Placements(c.job) {
-		at[p.Rank] = place{p.PP, p.EP}
-		if p.PP >= 0 && first.pp < 0 {
-			first.pp = p.PP
-		}
-		if p.EP >= 0 && first.ep < 0 {
-			first.ep = p.EP
-		}
-		stages = stages || p.PP >= 0 && p.PP != first.pp
-		experts = experts || p.EP >= 0 && p.EP != first.ep
-	}
-	if !stages && !experts {
-		return nil
+		at[p.Rank] = p
 	}
 	var out []explain.RankEvidence
 	for _, h := range c.hosts {
-		for _, r := range h.ranks {
+		rack, _ := e.graph.Container(h.node)
+		for k, r := range h.ranks {
 			p, ok := at[topology.RankNumber(r.rank)]
 			if !ok {
-				p = place{-1, -1}
+				p.PP, p.EP = -1, -1
 			}
 			if now, n := e.perStep.Median(telemetry.Series{Entity: r.rank, Metric: metricCompute}, degradation.Begun(), degradation.End(g)); n > 0 {
-				out = append(out, explain.RankEvidence{Rank: r.rank, PP: p.pp, EP: p.ep, Before: r.compute, Now: now})
+				out = append(out, explain.RankEvidence{Rank: r.rank, PP: p.PP, EP: p.EP, Host: h.node, Rack: rack, Local: k, Before: r.compute, Now: now})
 			}
 		}
 	}
@@ -55,12 +41,27 @@ func (e *examiner) ranksBusy(c *incidentCase, degradation *jobs.Degradation, rea
 	if !ok || degradation.State != jobs.Slow {
 		return nil
 	}
-	var out []explain.RankEvidence
+	at := map[telemetry.Entity]topology.Placement{} // by the rank's GPU
 	for _, p := range e.graph.Placements(c.job) {
-		if before, now, ok := read.Busy(p.On); ok {
-			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Before: float64(before.Of * degradation.Before), Now: float64(now.Of * step),
+		at[p.On] = p
+	}
+	var out []explain.RankEvidence
+	var host, rack telemetry.Entity
+	local := 0
+	for _, gpu := range e.gpusOf(c.job) {
+		if node, _ := e.graph.Container(gpu); node != host {
+			host, local = node, 0
+			rack, _ = e.graph.Container(node)
+		}
+		p, ok := at[gpu]
+		if !ok {
+			p.Who, p.PP, p.EP = gpu, -1, -1
+		}
+		if before, now, ok := read.Busy(gpu); ok {
+			out = append(out, explain.RankEvidence{Rank: p.Who, PP: p.PP, EP: p.EP, Host: host, Rack: rack, Local: local, Before: float64(before.Of * degradation.Before), Now: float64(now.Of * step),
 				Err: stats.Quadrature(float64(before.Err*degradation.Before), float64(now.Err*step))})
 		}
+		local++
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -8,11 +9,13 @@ import (
 )
 
 // RankEvidence is one rank of the job: its place in the job's parallelism, -1
-// where it is not stated, and its compute time in seconds, with the standard error of
-// its change.
+// where it is not stated, the host and rack it runs in and which of that host's ranks it is,
+// and its compute time in seconds, with the standard error of its change.
 type RankEvidence struct {
 	Rank        telemetry.Entity
 	PP, EP      int
+	Host, Rack  telemetry.Entity
+	Local       int
 	Before, Now float64
 	Err         float64 // 0 where the rank reports it
 }
@@ -46,18 +49,98 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 	if excess <= 0 {
 		return
 	}
+	stage, expert := placesOf(ranks)
 	for _, m := range []struct {
 		place         func(*RankEvidence) int
 		excess, fills Measure
 	}{
-		{func(r *RankEvidence) int { return r.PP }, StageExcess, StagePrecision},
-		{func(r *RankEvidence) int { return r.EP }, ExpertExcess, ExpertPrecision},
+		{stage, StageExcess, StagePrecision},
+		{expert, ExpertExcess, ExpertPrecision},
 	} {
 		if more, fills, ok := latestPlace(ranks, m.place); ok {
 			v[m.excess], v[m.fills] = more/excess, fills
 			v[m.excess.Err()] = typicalError(ranks) / excess
 		}
 	}
+}
+
+// placesOf returns a rank's pipeline stage and its place in its expert group, -1 where that
+// is not known. Where no rank states either, the hosts that are late together count as a
+// stage, since one of several hosts holds no stage alone, and a rank's place on its host as
+// that in its expert group: tensor- and expert-parallel groups are laid out alike on
+// every host (Megatron-LM's order of ranks).
+func placesOf(ranks []RankEvidence) (stage, expert func(*RankEvidence) int) {
+	if slices.ContainsFunc(ranks, func(r RankEvidence) bool { return r.PP >= 0 || r.EP >= 0 }) {
+		return func(r *RankEvidence) int { return r.PP }, func(r *RankEvidence) int { return r.EP }
+	}
+	late := lateTogether(ranks)
+	stage = func(r *RankEvidence) int {
+		switch {
+		case len(late) == 0:
+			return -1
+		case slices.Contains(late, r.Host):
+			return 1
+		}
+		return 0
+	}
+	return stage, func(r *RankEvidence) int { return r.Local }
+}
+
+// lateTogether lists the hosts, from two to half of all, whose median ranks compute longer
+// than before by more than all others', where these two groups differ by leastApart times
+// what the hosts of either do. Hosts that are all that the job has in a rack are late for the rack.
+func lateTogether(ranks []RankEvidence) []telemetry.Entity {
+	hosts := hostShifts(ranks)
+	many, widest := 0, 0.0
+	for k := 1; k < len(hosts); k++ {
+		if gap := hosts[k-1].shift - hosts[k].shift; gap > widest {
+			many, widest = k, gap
+		}
+	}
+	if many < 2 || 2*many > len(hosts) || len(hosts) < leastHosts {
+		return nil
+	}
+	late, others := hosts[:many], hosts[many:]
+	if widest < leastApart*max(late[0].shift-late[many-1].shift, others[0].shift-others[len(others)-1].shift) {
+		return nil
+	}
+	inRack := func(h hostShift) bool { return !h.in.IsZero() && h.in == late[0].in }
+	if !slices.ContainsFunc(late, func(h hostShift) bool { return !inRack(h) }) && !slices.ContainsFunc(others, inRack) {
+		return nil
+	}
+	var out []telemetry.Entity
+	for _, h := range late {
+		out = append(out, h.name)
+	}
+	return out
+}
+
+// Six hosts that differ by chance are that far apart once in a hundred times, four once in
+// fifteen.
+const leastApart, leastHosts = 3, 6
+
+// hostShift is by how many seconds the median rank of a host computes longer than before.
+type hostShift struct {
+	name, in telemetry.Entity // the host, and its rack
+	shift    float64
+}
+
+// hostShifts lists the hosts of ranks, the latest first.
+func hostShifts(ranks []RankEvidence) []hostShift {
+	by := map[telemetry.Entity][]*RankEvidence{}
+	for i := range ranks {
+		by[ranks[i].Host] = append(by[ranks[i].Host], &ranks[i])
+	}
+	var out []hostShift
+	for name, of := range by { // order-independent: sorted below
+		var shifts []float64
+		for _, r := range of {
+			shifts = append(shifts, r.Now-r.Before)
+		}
+		out = append(out, hostShift{name, of[0].Rack, stats.Median(shifts)})
+	}
+	slices.SortFunc(out, func(a, b hostShift) int { return cmp.Or(cmp.Compare(b.shift, a.shift), a.name.Compare(b.name)) })
+	return out
 }
 
 // latestPlace finds the place whose median rank has fallen back most: by how many
