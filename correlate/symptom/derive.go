@@ -85,10 +85,14 @@ const throttled, mostThrottled = 0.3, 0.5
 
 // throttled returns what a GPU's clock is of that before, and its standard error, by the time
 // for which heat or the brake slows it: where the clock itself is never read. It is false
-// of anything else, and of a GPU that reports neither.
+// of anything else, of a GPU that reports neither, and of one that its power limit holds back
+// for more of the time: by how much depends on what it computes.
 func (f *Contrast) throttled(i int32, c int) (ratio, err float64, ok bool) {
 	_, read := f.before.at(i, c)
 	if read || f.survey.all[i].Kind != telemetry.GPU || c != f.plan.find(telemetry.GPU, metricClock, 0) {
+		return 0, 0, false
+	}
+	if more, by, seen := f.reports(i, reasonCap); seen && more >= leastSlowed && more >= float64(chance*by) {
 		return 0, 0, false
 	}
 	ratio = 1

@@ -87,7 +87,7 @@ func NewPlan(signatures []explain.Signature, catalogue *telemetry.Catalogue) *Pl
 	for _, name := range []telemetry.MetricName{metricClock, metricEngine, metricTensor, metricActive, metricHeat, metricLimit} {
 		add(telemetry.GPU, name, 0)
 	}
-	for _, bits := range []uint64{reasonHeat, reasonBrake, reasonIdle} {
+	for _, bits := range []uint64{reasonHeat, reasonBrake, reasonCap, reasonIdle} {
 		add(telemetry.GPU, metricReasons, bits)
 	}
 	for _, t := range timers() {
