@@ -11,6 +11,7 @@ import (
 
 const (
 	seqErrors  = "roce_packet_seq_errors_total"
+	timeouts   = "roce_ack_timeouts_total"
 	outOfOrder = "roce_out_of_sequence_total"
 	crcErrors  = "port_rx_crc_errors_total"
 	discards   = "port_tx_discards_total"
@@ -130,6 +131,32 @@ func TestDisorderAndWhatIsTakenForLoss(t *testing.T) {
 	s.wants("nic:h7/n0", explain.Values{explain.Disorder: 0.02, explain.DisorderPart: 1, explain.TakenForLoss: 0.5, explain.WorstDamage: 0, explain.PathDrops: 0})
 	s.wants("port:leaf1/h7", explain.Values{explain.DisorderPart: 1})
 	s.wants("nic:h0/n0", explain.Values{explain.LostAround: 1}) // all that is sent again is its own
+}
+
+// TestWhatIsLostAtTheEndOfAMessageTimesOut: what only comes out of order does not.
+func TestWhatIsLostAtTheEndOfAMessageTimesOut(t *testing.T) {
+	for _, lost := range []float64{0, 0.01} {
+		s := recorded(t, func(p *tape) {
+			p.say("nic:h0/n0", seqErrors, 0, 0.01*packets)
+			p.say("nic:h0/n0", timeouts, 0, 0.01*lost*packets)
+		})
+		s.wants("nic:h0/n0", explain.Values{explain.TimedOut: lost})
+	}
+}
+
+// TestOneEndCountsOneWay: what comes damaged at the end that counts nothing is not known.
+func TestOneEndCountsOneWay(t *testing.T) {
+	lossy := func(counted bool) *site {
+		return recorded(t, func(p *tape) {
+			p.say("nic:h0/n0", seqErrors, 0, 0.01*packets)
+			p.say("port:leaf0/h0", discards, 0, 100)
+			if !counted {
+				delete(p.slots, telemetry.Series{Entity: entity("nic:h0/n0"), Metric: crcErrors})
+			}
+		})
+	}
+	lossy(true).wants("nic:h0/n0", explain.Values{explain.LinkDamage: 0, explain.DropsThere: 1})
+	lossy(false).hides("nic:h0/n0", explain.LinkDamage)
 }
 
 func TestALinkThatIsDownIsACandidateAndItsSistersKnow(t *testing.T) {

@@ -29,6 +29,8 @@ const (
 type loss struct {
 	resent, most, taken   float64
 	resentSeen, takenSeen bool
+	timedOut              float64 // of what was sent again
+	timedOutSeen          bool
 	counted               bool // NICs count retransmissions
 	damage, leak, drops   float64
 	leakError             float64 // of the link that leaks most; where none does, of the one that is known worst
@@ -101,8 +103,8 @@ func (f *fabricMeasures) drops(i int) (sum float64, ok bool) {
 // packets: among those of a large job the losses of one link are next to nothing,
 // and all wait for it.
 type again struct {
-	resent, disordered, packets, most float64
-	seen, disorderSeen                bool
+	resent, disordered, timedOut, packets, most float64
+	seen, disorderSeen, timedOutSeen            bool
 }
 
 func (f *fabricMeasures) again(nodes []telemetry.Entity) again {
@@ -122,6 +124,10 @@ func (f *fabricMeasures) again(nodes []telemetry.Entity) again {
 				a.disordered += d
 				a.disorderSeen = true
 			}
+			if t, ok := f.beyond(i, fabric.TimedOut); ok {
+				a.timedOut += t
+				a.timedOutSeen = true
+			}
 		}
 	}
 	return a
@@ -137,6 +143,9 @@ func (f *fabricMeasures) resent(l *loss) {
 	l.again = own.resent
 	if own.disorderSeen && own.disordered > 1 {
 		l.taken, l.takenSeen = min(own.resent/own.disordered, 1), true
+	}
+	if own.timedOutSeen && own.resent > 1 {
+		l.timedOut, l.timedOutSeen = min(own.timedOut/own.resent, 1), true
 	}
 	for i := range f.neighbourLoads {
 		if f.rises(&f.neighbourLoads[i]) {
@@ -189,8 +198,9 @@ func (f *fabricMeasures) damage(i int) (float64, bool) {
 	return max(crc, any, fec) / packets, okCRC || okAny || okFEC
 }
 
-// linkDamage is the damage at the worse end of the link of main end i.
-func (f *fabricMeasures) linkDamage(i int) (float64, bool) {
+// linkDamage is the damage at the worse end of the link of main end i, and whether any end
+// counts it.
+func (f *fabricMeasures) linkDamage(i int) (damage float64, counted bool) {
 	p := f.m.Ends[i].Peer
 	if p < 0 || !f.m.Ends[i].Main {
 		return 0, false
@@ -198,6 +208,14 @@ func (f *fabricMeasures) linkDamage(i int) (float64, bool) {
 	here, okHere := f.damage(i)
 	there, okThere := f.damage(p)
 	return max(here, there), okHere || okThere
+}
+
+// undamaged reports whether both ends of the link of end i count what comes damaged: that one
+// counts none says nothing of the other way.
+func (f *fabricMeasures) undamaged(i int) bool {
+	_, here := f.damage(i)
+	_, there := f.damage(f.m.Ends[i].Peer)
+	return here && there
 }
 
 // linkLeak is the larger leak of the two ways of the link of main end i.
@@ -229,6 +247,7 @@ func (l *loss) path(v Values) {
 	put(v, ResentMost, l.most, l.resentSeen)
 	put(v, LostOnPaths, l.packets(), l.resentSeen)
 	put(v, TakenForLoss, l.taken, l.takenSeen)
+	put(v, TimedOut, l.timedOut, l.timedOutSeen)
 	put(v, WorstDamage, l.damage, l.damageSeen)
 	if l.leakSeen {
 		v[WorstLeak], v[WorstLeak.Err()] = l.leak, l.leakError
@@ -264,7 +283,7 @@ func (f *fabricMeasures) health(v Values, i int) {
 	f.losses.path(v)
 	damage, damageSeen := f.linkDamage(i)
 	leak, leakSeen := f.linkLeak(i)
-	put(v, LinkDamage, damage, damageSeen)
+	put(v, LinkDamage, damage, damageSeen && (damage > 0 || f.undamaged(i)))
 	put(v, LinkLeak, leak, leakSeen)
 	if n.QueuedGrids > 0 {
 		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)
@@ -301,11 +320,15 @@ func (f *fabricMeasures) disorder(i int) (float64, bool) {
 	return d / max(float64(f.e.Fabric.Now.Of[i].RUtil*f.m.Ends[i].Speed)/packetBytes, leastPackets), ok
 }
 
-// nicParts adds the part that a NIC has in the job's disorder, and in what it
-// retransmits: to the NIC and to the port that faces it.
+// nicParts adds the part that a NIC has in the job's disorder, in what it
+// retransmits, and in what queues drop: to the NIC and to the port that faces it.
 func (f *fabricMeasures) nicParts(v Values, i int) {
 	if f.m.FacesHost(i) {
 		i = f.m.Ends[i].Peer
+	}
+	if p := f.m.Ends[i].Peer; f.m.Ends[i].IsNIC() && p >= 0 && f.losses.drops > leastDrops {
+		d, ok := f.drops(p)
+		put(v, DropsThere, min(d/f.losses.drops, 1), ok)
 	}
 	if d, ok := f.beyond(i, fabric.Disordered); ok && f.losses.disordered > 0 {
 		v[DisorderPart] = min(d/f.losses.disordered, 1)
@@ -314,6 +337,9 @@ func (f *fabricMeasures) nicParts(v Values, i int) {
 		v[LostAround] = x
 	}
 }
+
+// leastDrops per second on the job's paths are more than the few of any full queue.
+const leastDrops = 5
 
 // lostAround is a NIC's part of what the job has to send again: of what it sends itself, or
 // of both directions of all that it exchanges with others.

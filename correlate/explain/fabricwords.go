@@ -21,6 +21,7 @@ const (
 	Disorder       Measure = "disorder"
 	DisorderPart   Measure = "disorder_share"
 	LostAround     Measure = "lost_around"
+	DropsThere     Measure = "drops_there"
 	HeedsNotices   Measure = "heeds_notices"
 	Unmarked       Measure = "unmarked"
 
@@ -30,6 +31,7 @@ const (
 	LostOnPaths   Measure = "lost_on_paths"
 	LostAroundOne Measure = "lost_around_one"
 	TakenForLoss  Measure = "taken_for_loss"
+	TimedOut      Measure = "timed_out"
 	WorstDamage   Measure = "worst_damage"
 	WorstLeak     Measure = "worst_leak"
 	PathDrops     Measure = "path_drops"
@@ -88,6 +90,7 @@ func lossMeasures() []MeasureDoc {
 		{Disorder, "1", "of a nic: packets that came out of order per packet of 4 KiB received, beyond before"},
 		{DisorderPart, "1", "of a nic, or of the port that faces it: its part of the packets that came out of order at the job's nics"},
 		{LostAround, "1", "of a nic, or of the port that faces it: its part of what the job's nics had to send again, or twice the lesser of that and of its part of what came to them out of order: 1 where all that was lost came from it, or came from it and went to it"},
+		{DropsThere, "1", "of a nic, or of the port that faces it: that port's part of all packets dropped on the job's paths"},
 		{DamageShare, "1", "its link_damage over the sum of those of the links on the job's paths"},
 		{HeedsNotices, "1", "of a nic: congestion notices it acts on, now over before, over the same of the job's median nic: near 0 where it receives none"},
 		{Unmarked, "1", "part of the time in which a queue was present, free to go, without one mark, beyond before"},
@@ -96,6 +99,7 @@ func lossMeasures() []MeasureDoc {
 		{LostOnPaths, "1", "resent, or worst_damage where that is more and one nic sends again: a nic asks once for a window of packets, and what it finds by a timeout it does not count"},
 		{LostAroundOne, "1", "the largest lost_around of the job's nics"},
 		{TakenForLoss, "1", "what they had to send again over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
+		{TimedOut, "1", "acknowledgements that did not come in time over what the job's nics had to send again: where the last packet of a message is lost nothing follows that shows it, while what comes out of order comes"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
 		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},

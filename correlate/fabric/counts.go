@@ -12,8 +12,8 @@ type Count int
 // The counts: packets that arrived damaged; packets that arrived with any error;
 // codewords that could not be corrected; packets dropped on the way out; packets
 // dropped on the way in, for lack of a buffer; packets that arrived out of order;
-// sequence errors that the far end reported, each a retransmitted packet;
-// congestion notifications that were ignored, and that were acted on; times that its
+// sequence errors that the far end reported, each a retransmitted packet; acknowledgements
+// that did not come in time; congestion notifications that were ignored, and that were acted on; times that its
 // link went down.
 const (
 	Damaged Count = iota
@@ -23,6 +23,7 @@ const (
 	Refused
 	Disordered
 	Sequence
+	TimedOut
 	Ignored
 	Handled
 	Falls

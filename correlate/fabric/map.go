@@ -47,6 +47,7 @@ const (
 	refusedPackets
 	disorderedPackets
 	sequenceErrors
+	timeouts
 	ignoredNotices
 	handledNotices
 	linkFalls
@@ -68,7 +69,7 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_queue_bytes", "port_queue_max_bytes", "port_ecn_marked_packets_total", "port_tx_packets_total",
 	"port_xmit_wait_seconds_total", "port_xmit_wait_ticks_total", "port_speed_bits_per_second", "port_up",
 	"port_rx_crc_errors_total", "port_rx_errors_total", "port_fec_uncorrectable_total", "port_tx_discards_total", "port_rx_discards_total",
-	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
+	"roce_out_of_sequence_total", "roce_packet_seq_errors_total", "roce_ack_timeouts_total", "roce_cnp_ignored_total", "roce_cnp_handled_total",
 	"port_link_downs_total",
 }
 

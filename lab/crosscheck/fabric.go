@@ -50,6 +50,7 @@ type ending struct {
 	marked, notified float64 // marked packets received and notifications taken, a second
 	lost             float64 // packets lost on their way to it, a second
 	resent           float64 // packets that it had to send again, a second
+	gone             float64 // of these, those that did not only come out of order
 }
 
 // solution is the state of the fabric between two events.

@@ -99,7 +99,7 @@ func (r *recorder) wires(w *world) {
 		}
 		m.rate[outOfOrder] += e.lost
 		m.rate[sequence] += e.resent * .8
-		m.rate[timeouts] += e.resent * .01
+		m.rate[timeouts] += e.gone * .01
 	}
 	r.carriers(w)
 }

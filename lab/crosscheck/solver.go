@@ -316,6 +316,9 @@ func (v *solver) losses() {
 				packets := v.rates[i] * hop.share / packetBytes * ratio
 				v.ending(hop.to).lost += packets
 				v.ending(hop.from).resent += packets
+				if v.f.cond.disturb[p] != "reorder" {
+					v.ending(hop.from).gone += packets
+				}
 			}
 		}
 	}

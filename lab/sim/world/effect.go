@@ -85,6 +85,10 @@ func (s *solver) on(t *traffic, f *flow, still bool) {
 	}
 }
 
+// message is the packets of one message: where the last is lost, nothing that follows shows
+// it, and its acknowledgement times out; a megabyte in packets of 8 KiB, ours.
+const message = 128
+
 // leastPart keeps a part of a share one that can be divided by; ours.
 const leastPart = 1e-6
 
@@ -126,9 +130,7 @@ func (s *solver) flowEffects(t *traffic, f *flow) {
 	to.disorder += float64(packets * min(1, s.disorder(f, disorder)+f.lost))
 	from := s.nicOf(t, f.from)
 	from.seq += float64(packets * f.lost)
-	if f.lost > 0.2 {
-		from.timeouts += float64(0.25 * f.lost)
-	}
+	from.timeouts += (packets - going) / message
 	s.notify(t, f, 1-unmarked)
 }
 
