@@ -354,7 +354,8 @@ func named(in *explain.Incident) (telemetry.Entity, string) {
 	return best.Entity, best.Signature
 }
 
-// storedTogether reports whether two jobs use the same storage.
+// storedTogether reports whether two jobs use the same storage, or may: of neither is known
+// what it uses.
 func (e *sight) storedTogether(a, b telemetry.Entity) bool {
 	uses := func(job telemetry.Entity) []telemetry.Entity {
 		var out []telemetry.Entity
@@ -365,8 +366,8 @@ func (e *sight) storedTogether(a, b telemetry.Entity) bool {
 		}
 		return out
 	}
-	theirs := uses(b)
-	return slices.ContainsFunc(uses(a), func(x telemetry.Entity) bool { return slices.Contains(theirs, x) })
+	ours, theirs := uses(a), uses(b)
+	return len(ours)+len(theirs) == 0 || slices.ContainsFunc(ours, func(x telemetry.Entity) bool { return slices.Contains(theirs, x) })
 }
 
 // diverges counts how often in a row c has been sure of a root other than its
