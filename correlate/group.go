@@ -354,8 +354,8 @@ func named(in *explain.Incident) (telemetry.Entity, string) {
 	return best.Entity, best.Signature
 }
 
-// storedTogether reports whether two jobs use the same storage, or may: of neither is known
-// what it uses.
+// storedTogether reports whether two jobs use the same storage, or may: no storage is reported
+// for either.
 func (e *sight) storedTogether(a, b telemetry.Entity) bool {
 	uses := func(job telemetry.Entity) []telemetry.Entity {
 		var out []telemetry.Entity

@@ -29,7 +29,7 @@ const (
 type loss struct {
 	resent, most, taken   float64
 	resentSeen, takenSeen bool
-	timedOut              float64 // of what was sent again
+	timedOut              float64 // of the packets that were retransmitted
 	timedOutSeen          bool
 	counted               bool // NICs count retransmissions
 	damage, leak, drops   float64
@@ -54,11 +54,11 @@ func (f *fabricMeasures) loss() loss {
 		if !on || p < 0 || !f.m.Ends[i].Main {
 			continue
 		}
-		damage, damageSeen := f.linkDamage(i)
+		damage, counting := f.linkDamage(i)
 		if i < p || !f.e.Fabric.OnPath[p] {
 			l.allDamage += damage
 		}
-		l.damage, l.damageSeen = max(l.damage, damage), l.damageSeen || damageSeen
+		l.damage, l.damageSeen = max(l.damage, damage), l.damageSeen || counting > 0
 		f.leaks(i, &l)
 		if d, ok := f.drops(i); ok {
 			l.drops, l.dropsSeen = l.drops+d, true
@@ -198,24 +198,20 @@ func (f *fabricMeasures) damage(i int) (float64, bool) {
 	return max(crc, any, fec) / packets, okCRC || okAny || okFEC
 }
 
-// linkDamage is the damage at the worse end of the link of main end i, and whether any end
-// counts it.
-func (f *fabricMeasures) linkDamage(i int) (damage float64, counted bool) {
+// linkDamage is the damage at the worse end of the link of main end i, and how many of its
+// ends count it. Packets are damaged at the end that receives them: one end that counts none
+// is no evidence for the other direction.
+func (f *fabricMeasures) linkDamage(i int) (damage float64, ends int) {
 	p := f.m.Ends[i].Peer
 	if p < 0 || !f.m.Ends[i].Main {
-		return 0, false
+		return 0, 0
 	}
-	here, okHere := f.damage(i)
-	there, okThere := f.damage(p)
-	return max(here, there), okHere || okThere
-}
-
-// undamaged reports whether both ends of the link of end i count what comes damaged: that one
-// counts none says nothing of the other way.
-func (f *fabricMeasures) undamaged(i int) bool {
-	_, here := f.damage(i)
-	_, there := f.damage(f.m.Ends[i].Peer)
-	return here && there
+	for _, k := range []int{i, p} {
+		if d, ok := f.damage(k); ok {
+			damage, ends = max(damage, d), ends+1
+		}
+	}
+	return damage, ends
 }
 
 // linkLeak is the larger leak of the two ways of the link of main end i.
@@ -281,9 +277,9 @@ func (f *fabricMeasures) health(v Values, i int) {
 	n, b := &f.e.Fabric.Now.Of[i], &f.e.Fabric.Before.Of[i]
 	p := f.m.Ends[i].Peer
 	f.losses.path(v)
-	damage, damageSeen := f.linkDamage(i)
+	damage, counting := f.linkDamage(i)
 	leak, leakSeen := f.linkLeak(i)
-	put(v, LinkDamage, damage, damageSeen && (damage > 0 || f.undamaged(i)))
+	put(v, LinkDamage, damage, counting == 2 || damage > 0)
 	put(v, LinkLeak, leak, leakSeen)
 	if n.QueuedGrids > 0 {
 		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)

@@ -99,7 +99,7 @@ func lossMeasures() []MeasureDoc {
 		{LostOnPaths, "1", "resent, or worst_damage where that is more and one nic sends again: a nic asks once for a window of packets, and what it finds by a timeout it does not count"},
 		{LostAroundOne, "1", "the largest lost_around of the job's nics"},
 		{TakenForLoss, "1", "what they had to send again over the packets that came out of order at the job's nics: near 0 where disorder is harmless"},
-		{TimedOut, "1", "acknowledgements that did not come in time over what the job's nics had to send again: where the last packet of a message is lost nothing follows that shows it, while what comes out of order comes"},
+		{TimedOut, "1", "acknowledgements that timed out, over the packets that the job's nics retransmitted: where the last packet of a message is lost no later packet shows it, while packets out of order all arrive"},
 		{WorstDamage, "1", "the largest link_damage on the job's paths"},
 		{WorstLeak, "1", "the largest link_leak on the job's paths"},
 		{Ignored, "1/s", "congestion notices per second that the job's nics ignored, beyond before"},

@@ -9,7 +9,7 @@ import (
 )
 
 // RankEvidence is one rank of the job: its place in the job's parallelism, -1
-// where it is not stated, the host and rack it runs in and which of that host's ranks it is,
+// where it is not reported, the host and rack it runs in and which of that host's ranks it is,
 // and its compute time in seconds, with the standard error of its change.
 type RankEvidence struct {
 	Rank        telemetry.Entity
@@ -65,25 +65,24 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 }
 
 // placesOf returns a rank's pipeline stage and its place in its expert group, -1 where that
-// is not known. Where no rank states either, the hosts that are late together count as a
-// stage, since one of several hosts holds no stage alone, and a rank's place on its host as
-// that in its expert group: tensor- and expert-parallel groups are laid out alike on
-// every host (Megatron-LM's order of ranks).
+// is not known. Where neither is reported of any rank, the hosts that are late together count
+// as one stage, and a rank's place on its host as that in its expert group: tensor- and
+// expert-parallel groups are laid out alike on every host (Megatron-LM's order of ranks).
 func placesOf(ranks []RankEvidence) (stage, expert func(*RankEvidence) int) {
 	if slices.ContainsFunc(ranks, func(r RankEvidence) bool { return r.PP >= 0 || r.EP >= 0 }) {
 		return func(r *RankEvidence) int { return r.PP }, func(r *RankEvidence) int { return r.EP }
 	}
+	expert = func(r *RankEvidence) int { return r.Local }
 	late := lateTogether(ranks)
-	stage = func(r *RankEvidence) int {
-		switch {
-		case len(late) == 0:
-			return -1
-		case slices.Contains(late, r.Host):
+	if late == nil {
+		return func(*RankEvidence) int { return -1 }, expert
+	}
+	return func(r *RankEvidence) int {
+		if slices.Contains(late, r.Host) {
 			return 1
 		}
 		return 0
-	}
-	return stage, func(r *RankEvidence) int { return r.Local }
+	}, expert
 }
 
 // lateTogether lists the hosts, from two to half of all, whose median ranks compute longer
@@ -91,26 +90,32 @@ func placesOf(ranks []RankEvidence) (stage, expert func(*RankEvidence) int) {
 // what the hosts of either do. Hosts that are all that the job has in a rack are late for the rack.
 func lateTogether(ranks []RankEvidence) []telemetry.Entity {
 	hosts := hostShifts(ranks)
+	if len(hosts) < leastHosts {
+		return nil
+	}
 	many, widest := 0, 0.0
 	for k := 1; k < len(hosts); k++ {
 		if gap := hosts[k-1].shift - hosts[k].shift; gap > widest {
 			many, widest = k, gap
 		}
 	}
-	if many < 2 || 2*many > len(hosts) || len(hosts) < leastHosts {
+	if many < 2 || 2*many > len(hosts) {
 		return nil
 	}
 	late, others := hosts[:many], hosts[many:]
 	if widest < leastApart*max(late[0].shift-late[many-1].shift, others[0].shift-others[len(others)-1].shift) {
 		return nil
 	}
-	inRack := func(h hostShift) bool { return !h.in.IsZero() && h.in == late[0].in }
-	if !slices.ContainsFunc(late, func(h hostShift) bool { return !inRack(h) }) && !slices.ContainsFunc(others, inRack) {
-		return nil
-	}
 	var out []telemetry.Entity
-	for _, h := range late {
-		out = append(out, h.name)
+	oneRack := !late[0].in.IsZero()
+	for k, h := range hosts {
+		if k < many {
+			out = append(out, h.name)
+		}
+		oneRack = oneRack && (h.in == late[0].in) == (k < many)
+	}
+	if oneRack {
+		return nil
 	}
 	return out
 }

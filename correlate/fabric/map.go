@@ -142,12 +142,11 @@ func Survey(t *topology.Graph, h History) *Map {
 // port, and those that a port of a NIC does not from the NIC.
 func (m *Map) survey(e telemetry.Entity, t *topology.Graph, h History) {
 	whole := End{Entity: e, Port: e, Peer: -1, Main: true, slots: slotsOf(e, h)}
-	whole.Owner, _ = t.Container(e)
-	if whole.Owner.Kind == telemetry.NIC {
-		whole.Entity = whole.Owner
-		whole.Owner, _ = t.Container(whole.Entity)
-		whole.fill(slotsOf(whole.Entity, h), whole.slots)
+	if nic, ok := t.NIC(e); ok && nic != e {
+		whole.Entity = nic
+		whole.fill(slotsOf(nic, h), whole.slots)
 	}
+	whole.Owner, _ = t.Container(whole.Entity)
 	lanes := false
 	for _, q := range t.Contents(e) {
 		own := slotsOf(q, h)

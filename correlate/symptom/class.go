@@ -68,7 +68,7 @@ func (s *Survey) role(i int32, stage map[int]string) string {
 
 // endKind is of what kind an end of a cable is: a port of a NIC is a host's.
 func (s *Survey) endKind(x telemetry.Entity) string {
-	if in, _ := s.graph.Container(x); in.Kind == telemetry.NIC {
+	if _, ok := s.graph.NIC(x); ok {
 		return string(telemetry.NIC)
 	}
 	return string(x.Kind)

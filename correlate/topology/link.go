@@ -110,12 +110,6 @@ func attr(attrs []telemetry.Attr, key string) string {
 	return ""
 }
 
-// isNIC reports whether an end of a cable is a nic's: the nic, or a port that it contains.
-func (g *Graph) isNIC(end int32) bool {
-	v := &g.verts[end]
-	return v.entity.Kind == telemetry.NIC || v.inside != none && g.verts[v.inside].entity.Kind == telemetry.NIC
-}
-
 // listPorts rebuilds a switch's uplinks (to a port of another switch) and
 // downlinks (to a nic).
 func (g *Graph) listPorts(id int32) {
@@ -129,7 +123,7 @@ func (g *Graph) listPorts(id int32) {
 		if p.entity.Kind != telemetry.Port || p.peer == none {
 			continue
 		}
-		if g.isNIC(p.peer) {
+		if _, ok := g.NIC(g.verts[p.peer].entity); ok {
 			l.downlinks = append(l.downlinks, p.entity)
 		} else if s := g.switchOf(p.peer); s != none && s != id {
 			l.uplinks = append(l.uplinks, p.entity)

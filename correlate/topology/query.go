@@ -100,6 +100,15 @@ func (g *Graph) Uplinks(sw telemetry.Entity) []telemetry.Entity { return g.more(
 // Downlinks returns the ports of a switch whose peer is a nic or a port of one.
 func (g *Graph) Downlinks(sw telemetry.Entity) []telemetry.Entity { return g.more(sw).downlinks }
 
+// NIC returns the nic that an end of a cable is, or that contains it.
+func (g *Graph) NIC(end telemetry.Entity) (telemetry.Entity, bool) {
+	if end.Kind == telemetry.NIC {
+		return end, true
+	}
+	in, _ := g.Container(end)
+	return in, in.Kind == telemetry.NIC
+}
+
 // Groups returns the planes, rails, tenants and groups that e is a member of.
 func (g *Graph) Groups(e telemetry.Entity) []telemetry.Entity { return g.more(e).groups }
 

@@ -85,8 +85,8 @@ func (s *solver) on(t *traffic, f *flow, still bool) {
 	}
 }
 
-// message is the packets of one message: where the last is lost, nothing that follows shows
-// it, and its acknowledgement times out; a megabyte in packets of 8 KiB, ours.
+// message is the packets of one message: where the last is lost, no later packet shows it
+// and its acknowledgement times out; half a megabyte, ours.
 const message = 128
 
 // leastPart keeps a part of a share one that can be divided by; ours.
