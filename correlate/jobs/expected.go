@@ -91,15 +91,14 @@ func (j *Job) isExpected(at telemetry.Time, x float64) bool {
 // checkpoint is being written, or the rest of its step follows. Where its beginning
 // or its end was reported, the time before that is no part of it, be it a break.
 func (j *Job) writes(at telemetry.Time) bool {
-	ended := j.savedAt == j.good.Saved
-	if known := len(j.announced.now().lengths) >= leastAnnounced; (known || !ended) && j.isExpected(at, float64(at-j.LastEnd)/1e9) {
+	if known := len(j.announced.now().lengths) >= leastAnnounced; (known || j.writing) && j.isExpected(at, float64(at-j.LastEnd)/1e9) {
 		return true // one that has ended without two before it shows no more than its end
 	}
 	if !j.saveIsRecent(at) {
 		return false
 	}
 	left, each := j.past.usual().median, float64(j.each())
-	if !ended {
+	if j.writing {
 		left += slices.Max(j.announced.now().lengths)
 	}
 	return float64(at-j.savedAt)/1e9 <= float64(idleGrown*left)*each
@@ -116,14 +115,15 @@ func (j *Job) save(at telemetry.Time, ended, phase bool) {
 	j.announced.phase = phase
 	switch {
 	case !ended:
-		j.savedAt, j.wrote = at, 0
+		j.savedAt, j.writing, j.wrote = at, true, 0
 		return
-	case j.savedAt != 0 && j.savedAt != j.good.Saved:
+	case j.writing:
 		j.wrote = max(0, float64(at-j.savedAt)/1e9)
 	}
 	if !j.within(at) {
 		j.savedAt = at
 	}
+	j.writing = false
 	j.good.save(at)
 }
 
@@ -131,8 +131,8 @@ func (j *Job) save(at telemetry.Time, ended, phase bool) {
 // it. A checkpoint that began with its end, by whichever of two clocks, is after
 // it.
 func (j *Job) spend(at telemetry.Time) {
-	if ended := j.savedAt == j.good.Saved; ended || j.savedAt < at.Add(-max(apartClocks, seconds(float64(rounding*j.past.usual().median)))) {
-		j.savedAt, j.wrote = 0, 0
+	if !j.writing || j.savedAt < at.Add(-max(apartClocks, seconds(float64(rounding*j.past.usual().median)))) {
+		j.savedAt, j.writing, j.wrote = 0, false, 0
 	}
 }
 

@@ -129,3 +129,44 @@ func TestMembersThatWaitForAWriter(t *testing.T) {
 		t.Errorf("a barrier of 30 s since %v was told of at %v", from, r.told)
 	}
 }
+
+// TestAnEvaluationThatIsSeenInPart: the first one lasts half a minute, and of the waiting in it
+// the next sample but one shows 5 s; in the second all of it is seen.
+func TestAnEvaluationThatIsSeenInPart(t *testing.T) {
+	r := &rare{life: newLife(t)}
+	r.reports(12)
+	for _, seen := range []int{5, 28} {
+		r.event(telemetry.EventCheckpointStarted, "phase eval")
+		r.pass(2)
+		r.since = r.now
+		r.pass(seen)
+		r.since = 0
+		r.pass(28 - seen)
+		r.event(telemetry.EventCheckpointEnded, "phase eval")
+		r.reports(8)
+	}
+	if len(r.told) != 0 {
+		t.Errorf("a second evaluation as long as the first was reported at %v", r.told)
+	}
+}
+
+// TestAnEvaluationBeginsWithACheckpoint: at the instant at which a report ends that holds a
+// checkpoint an evaluation begins, which is as long as those before.
+func TestAnEvaluationBeginsWithACheckpoint(t *testing.T) {
+	r := &rare{life: newLife(t)}
+	r.reports(12)
+	for turn := range 4 {
+		if turn == 3 {
+			r.pass(21)
+			r.b.ObserveCheckpoint(played, r.now, 1)
+			r.b.Observe(played, r.now, 4.2, 0)
+		}
+		r.event(telemetry.EventCheckpointStarted, "phase eval")
+		r.pass(100)
+		r.event(telemetry.EventCheckpointEnded, "phase eval")
+		r.reports(8)
+	}
+	if len(r.told) != 0 {
+		t.Errorf("an evaluation as long as ever was reported at %v", r.told)
+	}
+}

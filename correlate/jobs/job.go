@@ -100,6 +100,7 @@ type Job struct {
 	odds               odds
 	saving             Step           // the last checkpoint whose length was reported, then the report it was in and the part of each of its steps
 	savedAt            telemetry.Time // when a checkpoint was last reported, until a step has ended since
+	writing            bool           // its beginning was reported, and its end not
 	wrote              float64        // for how many seconds that one was written; 0 where only one of its ends was reported
 	suspects           []pending
 	ended              bool               // the job is over: no step is expected
@@ -390,6 +391,7 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Int(&j.announced.inRow)
 	j.odds.snapshot(c)
 	c.Time(&j.savedAt)
+	c.Bool(&j.writing)
 	c.F64(&j.wrote)
 	c.Time(&j.saving.End)
 	c.F64(&j.saving.Seconds)

@@ -52,13 +52,17 @@ func (j *Job) hung(g telemetry.Time, s Senses) float64 {
 
 // hungTooLong reports whether at grid g a job has hung for so long that no checkpoint
 // explains it: longer than steps take, and all of it since the reported end of the
-// one in this step, or longer than when one was last written.
+// one in this step, or longer than when one was last written. How long its members then waited
+// may have been seen in part only: how much longer the step took is known as well.
 func (j *Job) hungTooLong(g telemetry.Time, hung float64) bool {
 	u := j.past.usual()
 	if hung == 0 || hung < float64(j.stallSteps()*u.median) {
 		return false
 	}
-	return j.waited.saved || j.savedAt != 0 && j.savedAt == j.good.Saved && g.Add(-seconds(hung)) >= j.savedAt
+	if j.writing && hung < float64(idleGrown*j.announced.most())*float64(j.each()) {
+		return false
+	}
+	return j.waited.saved || j.savedAt != 0 && !j.writing && g.Add(-seconds(hung)) >= j.savedAt
 }
 
 // Gap is the usual time from one report to the next.
