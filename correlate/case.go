@@ -174,10 +174,11 @@ func (e *examiner) shares(c *incidentCase, span fabric.Span, step float64) {
 	}
 }
 
-// lags measures by how much each of a case's hosts has fallen behind in the step.
+// lags measures by how much each of a case's hosts has fallen behind in a step of so many
+// seconds. A NIC that is behind by more than that sends something else than the steps do.
 // Once the grids before the onset have left the window, the last measurement is
 // kept.
-func (e *examiner) lags(c *incidentCase, onset, to, g telemetry.Time) {
+func (e *examiner) lags(c *incidentCase, s fabric.LagSpan, step float64, g telemetry.Time) {
 	m := e.fabricMap()
 	var peers fabric.Peers
 	var host []int
@@ -197,8 +198,8 @@ func (e *examiner) lags(c *incidentCase, onset, to, g telemetry.Time) {
 		peers.Clocks[n] -= typical
 	}
 	grid := e.cfg.Grid
-	from := max(onset.Add(-baselineGrids*grid), e.oldest(g))
-	lags, ok := m.Lags(e.window, grid, fabric.LagSpan{From: from, Onset: onset, To: to}, peers)
+	s.From = max(s.Onset.Add(-baselineGrids*grid), e.oldest(g))
+	lags, ok := m.Lags(e.window, grid, s, peers)
 	if !ok {
 		return
 	}
@@ -207,6 +208,9 @@ func (e *examiner) lags(c *incidentCase, onset, to, g telemetry.Time) {
 	}
 	for n, k := range host {
 		h := &c.hosts[k]
+		if math.Abs(lags[n].Seconds) > step {
+			continue
+		}
 		if !h.hasLag || lags[n].Surely() > h.lag.Surely() {
 			h.lag, h.hasLag = lags[n], true
 		}
@@ -295,7 +299,7 @@ func (e *examiner) gather(c *incidentCase, j *jobs.Job, h *jobs.Degradation, g t
 	if read := e.symptoms(c, h, fabric.Span{From: from, To: to}); read != nil {
 		ev.Symptoms = read
 	}
-	e.lags(c, from, to, g)
+	e.lags(c, fabric.LagSpan{Onset: from, To: to}, ev.Loss().Step, g)
 	steps := e.stepSeries(c.job, metricStep, h.Begun(), h.End(g))
 	for _, host := range c.hosts {
 		ev.Hosts = append(ev.Hosts, e.hostNow(host, &steps, h, g))
@@ -388,11 +392,7 @@ func union(a, b []telemetry.Entity) []telemetry.Entity {
 // gpus counts a job's GPUs: those stated, else one to a rank, else one to a
 // node.
 func (e *sight) gpus(job telemetry.Entity, nodes []telemetry.Entity) int {
-	n := 0
-	for _, node := range nodes {
-		n += len(e.graph.GPUs(node))
-	}
-	return max(n, len(e.graph.Ranks(job)), len(nodes), 1)
+	return max(len(e.gpusOf(job)), len(e.graph.Ranks(job)), len(nodes), 1)
 }
 
 // receivingGrids is the number of grids within which an end must have reported to count

@@ -48,11 +48,9 @@ func (e *activity) hung(j *jobs.Job, g telemetry.Time) float64 {
 // gpuSlots are the slots of a metric of a job's GPUs.
 func (e *activity) gpuSlots(j *jobs.Job, metric telemetry.MetricName) []int {
 	var out []int
-	for _, node := range e.nodes(j.Entity) {
-		for _, gpu := range e.graph.GPUs(node) {
-			if slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metric}); ok {
-				out = append(out, slot)
-			}
+	for _, gpu := range e.gpusOf(j.Entity) {
+		if slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metric}); ok {
+			out = append(out, slot)
 		}
 	}
 	return out

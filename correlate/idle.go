@@ -34,20 +34,18 @@ func (e *activity) lateIdle(j *jobs.Job, g telemetry.Time) bool {
 // writes a checkpoint, or its hosts do something else.
 func (e *activity) idle(j *jobs.Job, g telemetry.Time) bool {
 	seen, idle := 0, 0
-	for _, node := range e.nodes(j.Entity) {
-		for _, gpu := range e.graph.GPUs(node) {
-			slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metricEngine})
-			if !ok {
-				continue
-			}
-			now, ok := e.window.At(slot, g)
-			if !ok {
-				continue
-			}
-			seen++
-			if now < idleEngine {
-				idle++
-			}
+	for _, gpu := range e.gpusOf(j.Entity) {
+		slot, ok := e.window.Slot(telemetry.Series{Entity: gpu, Metric: metricEngine})
+		if !ok {
+			continue
+		}
+		now, ok := e.window.At(slot, g)
+		if !ok {
+			continue
+		}
+		seen++
+		if now < idleEngine {
+			idle++
 		}
 	}
 	return seen > 0 && float64(idle) >= float64(idleShare*float64(seen))

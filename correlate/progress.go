@@ -143,21 +143,21 @@ func (e *roll) rateOf(slot, clock int, at telemetry.Time) (float64, bool) {
 // eachPart calls f for each of a job's NICs or GPUs with the slot of a measure, and with that
 // of the clock at which tensor cores run; -1 where there is none.
 func (e *roll) eachPart(job telemetry.Entity, by progress, f func(slot, clock int)) {
-	m := e.fabricMap()
-	for _, node := range e.nodes(job) {
-		if by == byNICs {
+	if by == byNICs {
+		m := e.fabricMap()
+		for _, node := range e.nodes(job) {
 			for _, i := range m.Links(node) {
 				f(m.SentBy(i), -1)
 			}
-			continue
 		}
-		for _, gpu := range e.graph.GPUs(node) {
-			slot, clock := e.slotOf(gpu, by.metric()), -1
-			if by == byTensorCores {
-				clock = e.slotOf(gpu, metricSMClock)
-			}
-			f(slot, clock)
+		return
+	}
+	for _, gpu := range e.gpusOf(job) {
+		slot, clock := e.slotOf(gpu, by.metric()), -1
+		if by == byTensorCores {
+			clock = e.slotOf(gpu, metricSMClock)
 		}
+		f(slot, clock)
 	}
 }
 

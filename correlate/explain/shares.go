@@ -19,7 +19,7 @@ const leastShift = 0.05
 // a step takes longer by at most what the fullest of them does.
 const leastFuller = 0.5
 
-// leastPart is how much of what its median sibling carries a part must, now or before: what
+// leastPart is how much of what its median sibling carried before a part must have: what
 // goes to storage by a NIC of its own is not shared out among those that the steps use.
 const leastPart = 0.25
 
@@ -254,15 +254,15 @@ func (s *sharing) change(p *part) (change, bool) {
 	if !ok {
 		return change{}, false
 	}
-	var others, now, before []float64
+	var others, before []float64
 	for k := range s.parts {
 		if o := &s.parts[k]; o.group != p.group {
 			if r, ok := o.ratio(); ok {
-				others, now, before = append(others, r), append(now, o.now), append(before, o.before)
+				others, before = append(others, r), append(before, o.before)
 			}
 		}
 	}
-	if len(others) == 0 || p.now < float64(leastPart*stats.Median(now)) && p.before < float64(leastPart*stats.Median(before)) {
+	if len(others) == 0 || p.before < float64(leastPart*stats.Median(before)) {
 		return change{}, false
 	}
 	usual := stats.Median(others)

@@ -16,7 +16,8 @@ const (
 
 // classify puts entities that should behave alike into classes: those of one kind,
 // ports by what they join, switches by whether they face hosts, ranks by their
-// stage and role.
+// stage and role, pumps by the coolant unit that they share; GPUs of the job are compared with each
+// other: those of others work and wait for something else.
 func (s *Survey) classify(placed []topology.Placement) {
 	stage := map[int]string{}
 	for _, p := range placed {
@@ -62,6 +63,13 @@ func (s *Survey) role(i int32, stage map[int]string) string {
 		}
 	case telemetry.Switch:
 		return tier(s.graph, e)
+	case telemetry.GPU:
+		if !s.used[i] {
+			return "other"
+		}
+	case telemetry.Pump:
+		unit, _ := s.graph.Container(e)
+		return unit.Name
 	}
 	return ""
 }
@@ -92,11 +100,11 @@ func (s *Survey) widen(c int32, known map[string]int32) {
 	}
 	var more []telemetry.Entity
 	switch first.Kind {
-	case telemetry.GPU, telemetry.NIC, telemetry.Fan:
+	case telemetry.NIC, telemetry.Fan, telemetry.Pump:
 		if up, ok := s.graph.Container(first); ok {
 			more = s.graph.Contents(up)
 		}
-	case telemetry.Node, telemetry.Rack, telemetry.Row, telemetry.Loop, telemetry.CDU, telemetry.Pump, telemetry.PDU, telemetry.UPS,
+	case telemetry.Node, telemetry.Rack, telemetry.Row, telemetry.Loop, telemetry.CDU, telemetry.PDU, telemetry.UPS,
 		telemetry.Feed, telemetry.Shelf, telemetry.PSU, telemetry.CRAH, telemetry.Storage:
 		more = s.graph.Entities(first.Kind)
 	}
