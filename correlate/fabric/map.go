@@ -73,6 +73,10 @@ var signalMetrics = [signals]telemetry.MetricName{
 	"port_link_downs_total",
 }
 
+// bufferDiscards is read where an end does not report all that it drops on the way in: what it
+// drops of single priorities for want of a buffer.
+const bufferDiscards telemetry.MetricName = "port_rx_buffer_discards_total"
+
 // End is one end of a link: a NIC or a switch port, or one priority of it where its
 // queues report pause themselves: then the walk is per port and priority. A NIC that
 // contains ports has an end at each.
@@ -304,6 +308,9 @@ func slotsOf(e telemetry.Entity, h History) (slots [signals]int) {
 		if slot, ok := h.Slot(telemetry.Series{Entity: e, Metric: signalMetrics[s]}); ok {
 			slots[s] = slot
 		}
+	}
+	if slot, ok := h.Slot(telemetry.Series{Entity: e, Metric: bufferDiscards}); ok && slots[refusedPackets] < 0 {
+		slots[refusedPackets] = slot
 	}
 	return slots
 }

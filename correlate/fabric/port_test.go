@@ -50,3 +50,23 @@ func TestAPortOfANICIsItsEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestDropsOfAPriorityAreDrops: a port that counts those only that it drops of a priority for want
+// of a buffer, and one that counts all.
+func TestDropsOfAPriorityAreDrops(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		w := quiet(t, 2, 1, 2)
+		rates := map[string]float64{"port_rx_buffer_discards_total": 7}
+		if all {
+			rates["port_rx_discards_total"] = 9
+		}
+		for metric, rate := range rates {
+			w.report("port:leaf0/h0", metric, half, grids, rate)
+		}
+		m, _, r := w.read()
+		got, ok := r.Rate(index(t, m, "port:leaf0/h0"), fabric.Refused)
+		if want := map[bool]float64{false: 7, true: 9}[all]; !ok || got != want {
+			t.Errorf("all of them counted %v: %v packets a second, %v, want %v", all, got, ok, want)
+		}
+	}
+}
