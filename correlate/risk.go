@@ -74,7 +74,9 @@ func (e *risks) judgeRisks(known, lately []*explain.Incident, g telemetry.Time) 
 	clear(e.steps)
 	for _, s := range e.upstream(e.troubles()) {
 		s.signal.explained = s.signal.explained || e.aftermath(&s, lately)
-		e.updateRisk(&s, known, g)
+		if e.openRisk(s.Root, s.Signature.Name) != nil || !e.leftOver(&s, lately) {
+			e.updateRisk(&s, known, g)
+		}
 	}
 	for _, r := range slices.Clone(e.open) {
 		switch {
@@ -310,6 +312,20 @@ func (e *risks) candidate(in *explain.Incident, risk *explain.Root) (all float64
 // along reports whether one of two entities is behind the other, or near it.
 func (e *risks) along(a, b telemetry.Entity) bool {
 	return e.behind(a, []telemetry.Entity{b}) || e.behind(b, []telemetry.Entity{a}) || e.near(a, b)
+}
+
+// leftOver reports whether a trouble is that of an incident that was resolved lately, and has
+// not been sampled since: whether it goes on is not known yet.
+func (e *risks) leftOver(s *supported, lately []*explain.Incident) bool {
+	root := explain.Root{Entity: s.Root, Signature: s.Signature.Name, Domain: s.Signature.Domain}
+	slot, ok := e.window.Slot(s.Seen)
+	if !ok {
+		return false
+	}
+	sampled, _ := e.window.Last(slot)
+	return slices.ContainsFunc(lately, func(in *explain.Incident) bool {
+		return in.Resolved != nil && s.signal.since <= *in.Resolved && sampled <= *in.Resolved && e.sameTrouble(in, &root)
+	})
 }
 
 // oneSpot reports whether two entities are equal, near each other, or one contains the

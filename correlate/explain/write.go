@@ -115,6 +115,9 @@ func (t *Writer) actions(e *Evidence, best *Answer) []Action {
 		return out
 	}
 	for _, a := range best.Signature.Actions {
+		if ofJob := a.Target == "job" || strings.Contains(a.Text, "{job}"); ofJob && e.Job.IsZero() {
+			continue // a risk that threatens none
+		}
 		target := best.Entity
 		switch a.Target {
 		case "node":

@@ -231,6 +231,15 @@ func TestTheChainLeadsFromRootToJob(t *testing.T) {
 	}
 }
 
+// TestWhatConcernsAJobNeedsOne: a risk that threatens no job has only the actions that concern none.
+func TestWhatConcernsAJobNeedsOne(t *testing.T) {
+	s := slowReceiver(t)
+	s.e.Job = telemetry.Entity{}
+	if got := s.written().Actions; len(got) != 1 || got[0].Kind != "reset" {
+		t.Errorf("actions %+v, want to reset the NIC", got)
+	}
+}
+
 // A lag is a difference of instants, not of seconds since 1970.
 func TestLagsAreExact(t *testing.T) {
 	in := slowReceiver(t).written()
