@@ -280,7 +280,9 @@ func (f *fabricMeasures) health(v Values, i int) {
 	damage, counting := f.linkDamage(i)
 	leak, leakSeen := f.linkLeak(i)
 	put(v, LinkDamage, damage, counting == 2 || damage > 0)
-	put(v, LinkLeak, leak, leakSeen)
+	if leakSeen {
+		v[LinkLeak], v[LinkLeak.Err()] = leak, f.leakError(i)
+	}
 	if n.QueuedGrids > 0 {
 		v[Unmarked] = max(0, n.Unmarked-b.Unmarked)
 	}

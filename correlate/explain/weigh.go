@@ -84,9 +84,6 @@ func (s *Signature) Offset(c *Candidate) float64 {
 // unseen where no feature is of the precursor.
 func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing int, ok bool) {
 	score = s.Prior
-	if !s.eitherOf(root, v.read) {
-		return 0, 0, false
-	}
 	for i := range s.Features {
 		c := &s.Features[i]
 		if !c.AskedOf(root) {
@@ -107,6 +104,10 @@ func (s *Signature) Weigh(root telemetry.Kind, v Values) (score float64, missing
 	}
 	return score, missing, true
 }
+
+// Shown reports whether one of the features of which either is required is there. A candidate
+// at which none is can be no answer, but shares the prior with those that can.
+func (s *Signature) Shown(root telemetry.Kind, v Values) bool { return s.eitherOf(root, v.read) }
 
 // eitherOf reports whether one of the features of which either is required is there, by
 // what read returns of them; true where the signature has none.
@@ -215,8 +216,11 @@ func weighed(sigs []Signature, cands []Candidate) []Answer {
 			if !slices.Contains(s.Roots, c.Entity.Kind) {
 				continue
 			}
-			if score, missing, ok := s.Weigh(c.Entity.Kind, c.Values); ok {
+			score, missing, ok := s.Weigh(c.Entity.Kind, c.Values)
+			if ok {
 				among[s]++
+			}
+			if ok && s.Shown(c.Entity.Kind, c.Values) {
 				answers = append(answers, Answer{Entity: c.Entity, Peer: c.Peer, In: c.In, Above: c.Above, Signature: s, Values: c.Values, Score: score + s.Offset(&c), Missing: missing, candidate: k})
 			}
 		}

@@ -318,3 +318,26 @@ func TestUnknownHasEvenOdds(t *testing.T) {
 func judge(sigs []explain.Signature, cands []explain.Candidate, unknown telemetry.Entity, keep int) []explain.Answer {
 	return explain.Judge(sigs, cands, explain.JudgeConfig{Unknown: explain.Unnamed{At: []explain.Suspect{{Entity: unknown, Weight: 1}}}, Keep: keep})
 }
+
+// TestWhatNothingShowsSharesThePrior: of ten NICs one shows either of two features. It alone can
+// be the answer, and it is one of ten.
+func TestWhatNothingShowsSharesThePrior(t *testing.T) {
+	s := signature("s", 1, explain.Feature{Measure: "x", Full: 1, For: 2, Either: true}, explain.Feature{Measure: "y", Full: 1, For: 2, Either: true})
+	var cands []explain.Candidate
+	for i := range 10 {
+		v := explain.Values{"x": 0}
+		if i == 3 {
+			v["y"] = 1
+		}
+		cands = append(cands, explain.Candidate{Entity: telemetry.Entity{Kind: telemetry.NIC, Name: fmt.Sprint(i)}, Values: v})
+	}
+	var named []explain.Answer
+	for _, a := range explain.Judge([]explain.Signature{s}, cands, explain.JudgeConfig{Keep: 20}) {
+		if a.Signature != nil {
+			named = append(named, a)
+		}
+	}
+	if len(named) != 1 || named[0].Entity.Name != "3" || !near(named[0].Score, 1+2-math.Log(10)) {
+		t.Errorf("answers %+v, want NIC 3 with %.2f", named, 3-math.Log(10))
+	}
+}

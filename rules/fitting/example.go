@@ -45,12 +45,16 @@ type row struct {
 func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example {
 	x := Example{Weight: 1, rows: []row{{signature: -1, offset: j.Unknown.Score}}}
 	var places, both, meant []int
+	among := map[int]int{} // candidates by signature
 	for _, c := range j.Candidates {
 		here := !l.Nothing && (l.Entity(c.Entity) || !c.Peer.IsZero() && l.Entity(c.Peer))
 		for k := range sigs {
 			s := &sigs[k]
 			r, ok := newRow(s, k, &c)
 			if !ok {
+				continue
+			}
+			if among[k]++; !s.Shown(c.Entity.Kind, c.Values) {
 				continue
 			}
 			if here {
@@ -65,12 +69,10 @@ func NewExample(sigs []explain.Signature, j *explain.Judgement, l Label) Example
 			x.rows = append(x.rows, r)
 		}
 	}
-	among := map[int]int{}
-	for _, r := range x.rows {
-		among[r.signature]++
-	}
 	for i := range x.rows {
-		x.rows[i].offset += explain.Share(among[x.rows[i].signature])
+		if s := x.rows[i].signature; s >= 0 {
+			x.rows[i].offset += explain.Share(among[s])
+		}
 	}
 	right := []int{0}
 	for _, some := range [][]int{meant, both, places} {
