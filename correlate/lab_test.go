@@ -195,7 +195,7 @@ func TestAGPUThatIsSlowOfItselfBehindAFailingLoop(t *testing.T) {
 		loop, gpu telemetry.Entity
 	}{
 		{"the GPU is felt first", 7, telemetry.Entity{Kind: telemetry.CDU, Name: "cdu00"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0001/3"}},
-		{"the coolant is felt first, of a pump or of the unit that it is part of", 3, telemetry.Entity{Kind: telemetry.CDU, Name: "cdu00"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0004/7"}},
+		{"the coolant is felt first, of a pump", 3, telemetry.Entity{Kind: telemetry.Pump, Name: "cdu00/1"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0004/7"}},
 		{"both are when the job is judged, the GPU by another loop", 5, telemetry.Entity{Kind: telemetry.Loop, Name: "r001"}, telemetry.Entity{Kind: telemetry.GPU, Name: "n0000/0"}},
 	} {
 		roots := map[telemetry.Entity]string{}
