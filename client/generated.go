@@ -428,6 +428,7 @@ type Gap struct {
 
 // Job is a schema of the API.
 type Job struct {
+	CheckpointInStep bool       `json:"checkpoint_in_step,omitzero"`
 	Failures         int64      `json:"failures"`
 	Goodput          *float64   `json:"goodput"`
 	GPUs             int64      `json:"gpus"`
@@ -482,8 +483,9 @@ type Source struct {
 
 // Steps is a schema of the API.
 type Steps struct {
-	T []int64   `json:"t"`
-	V []float64 `json:"v"`
+	Checkpoints []int64   `json:"checkpoints,omitzero"`
+	T           []int64   `json:"t"`
+	V           []float64 `json:"v"`
 }
 
 // Topology is a schema of the API.

@@ -26,8 +26,9 @@ type JobView struct {
 	GPUs      int              `json:"gpus"` // 0 where it is not known where the job runs
 	Nodes     int              `json:"nodes"`
 	Steps     uint64           `json:"steps"`
-	LastStep  *telemetry.Time  `json:"last_step"` // when it ended
-	Incidents []string         `json:"incidents"` // the open ones that include it
+	LastStep  *telemetry.Time  `json:"last_step"`                    // when it ended
+	Saved     bool             `json:"checkpoint_in_step,omitempty"` // a checkpoint was reported since the step before
+	Incidents []string         `json:"incidents"`                    // the open ones that include it
 	// Goodput is the part of the time since the job started, or since the log
 	// began if that was later, that was productive
 	// (effective training time ratio); Redone the seconds of work that failures
@@ -80,6 +81,7 @@ func (e *Engine) jobView(job telemetry.Entity) JobView {
 	if j.LastEnd != 0 {
 		last, step := j.LastEnd, j.Last
 		v.LastStep, v.Step = &last, &step
+		v.Saved = len(v.Recent) > 0 && v.Recent[len(v.Recent)-1].Saved
 	}
 	if mfu, ok := j.Utilisation(); ok {
 		v.MFU = &mfu

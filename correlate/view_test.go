@@ -28,3 +28,22 @@ func TestAHealthyJobIsNotItsLastStep(t *testing.T) {
 		t.Errorf("%d incidents; the last step was a long one at %d ticks", len(incidents), long)
 	}
 }
+
+// TestAStepWithACheckpointIsMarked: the checkpoint of 6 s in one step was reported, an equally long
+// step later has none.
+func TestAStepWithACheckpointIsMarked(t *testing.T) {
+	marked := map[bool]int{}
+	played(t, seen(300, "3x29 9 3x29 9 3x*", "91s checkpoint_started job:train\n96s checkpoint_ended job:train\n"), func(e *correlate.Engine) {
+		for _, j := range e.Jobs() {
+			if j.Step == nil || *j.Step < 8 {
+				continue
+			}
+			if marked[j.Saved]++; !j.Recent[len(j.Recent)-1].Saved != !j.Saved {
+				t.Fatalf("its last step is marked %v, the job %v", j.Recent[len(j.Recent)-1].Saved, j.Saved)
+			}
+		}
+	})
+	if marked[true] == 0 || marked[false] == 0 {
+		t.Errorf("a long step was marked at %d ticks, and not at %d", marked[true], marked[false])
+	}
+}

@@ -108,11 +108,12 @@ type Job struct {
 }
 
 // Step is one reported step: when it ended, how many seconds it took, and how many it
-// would have taken with the usual work.
+// would have taken with the usual work; and whether a checkpoint was reported since the one before.
 type Step struct {
 	End     telemetry.Time
 	Seconds float64
 	Even    float64
+	Saved   bool
 }
 
 // maxRecent is how many of them a job keeps.
@@ -152,13 +153,14 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	resumed := j.resumes(at)
 	tokens := j.work.tokens(at, x)
 	even, clear := j.even(tokens, x)
-	j.remember(Step{at, x, even})
+	saved := j.savedAt != 0 || j.saving.End == at
+	j.remember(Step{at, x, even, saved})
 	if j.grew(at) > 0 && j.savedApart(at, x) {
 		even += j.saving.Seconds // what a checkpoint between two steps has grown by is lost as well
 	}
 	j.Last = even
 	if j.Degradation == nil {
-		j.waited.report(j.savedAt != 0 || j.saving.End == at)
+		j.waited.report(saved)
 	}
 	if j.Degradation == nil && j.slowBySaving(at, even) {
 		j.account(at, x, j.each())
@@ -355,10 +357,11 @@ func (j *Job) snapshot(c *snapshot.Codec) {
 	c.Time(&j.well)
 	c.U64(&j.Steps)
 	c.F64(&j.Last)
-	snapshot.List(c, &j.Recent, 24, func(c *snapshot.Codec, s *Step) {
+	snapshot.List(c, &j.Recent, 25, func(c *snapshot.Codec, s *Step) {
 		c.Time(&s.End)
 		c.F64(&s.Seconds)
 		c.F64(&s.Even)
+		c.Bool(&s.Saved)
 	})
 	j.past.snapshot(c)
 	j.blocks.snapshot(c)

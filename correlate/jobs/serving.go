@@ -167,7 +167,7 @@ func (j *Job) closeServed(g telemetry.Time) Change {
 	}
 	j.Steps++
 	j.Last = now.ITL
-	j.remember(Step{g, now.ITL, now.ITL})
+	j.remember(Step{End: g, Seconds: now.ITL, Even: now.ITL})
 	d, known := s.judge(now)
 	if !known {
 		s.file(now)

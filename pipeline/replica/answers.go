@@ -84,10 +84,12 @@ type Job struct {
 }
 
 // Steps are steps, the oldest first: when each ended, in milliseconds since
-// 1970, and how many seconds it took.
+// 1970, and how many seconds it took; and the ends of those in which a checkpoint was
+// reported.
 type Steps struct {
 	Ends    []int64   `json:"t"`
 	Seconds []float64 `json:"v"`
+	Saved   []int64   `json:"checkpoints,omitempty"`
 }
 
 // Incidents is the answer to AskIncidents, the newest first.
@@ -238,7 +240,11 @@ func (a *answers) jobs(ctx context.Context, req []byte) (any, error) {
 		if q.Recent {
 			x.Recent = &Steps{Ends: []int64{}, Seconds: []float64{}}
 			for _, s := range v.Recent {
-				x.Recent.Ends, x.Recent.Seconds = append(x.Recent.Ends, int64(s.End)/1e6), append(x.Recent.Seconds, s.Seconds)
+				end := int64(s.End) / 1e6
+				x.Recent.Ends, x.Recent.Seconds = append(x.Recent.Ends, end), append(x.Recent.Seconds, s.Seconds)
+				if s.Saved {
+					x.Recent.Saved = append(x.Recent.Saved, end)
+				}
 			}
 		}
 		out.Jobs = append(out.Jobs, x)

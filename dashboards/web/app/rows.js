@@ -1,5 +1,6 @@
 // The lists: a line per incident, a line per job.
 
+import { height, sparkline, width } from "./sparkline.js";
 import { h, s, text, attr, show, replace, changed, keyed } from "./dom.js";
 import { day, duration, factor, gpuTime, mfu, quantity, called, interval, plural, NONE } from "./format.js";
 import { sign, tone, domainSign, domainClass } from "./words.js";
@@ -65,6 +66,7 @@ function updateJob(li, job, store) {
     const get = (cls) => row.querySelector(`:scope > .${cls}`);
     if (changed(row, "state", job.state)) replace(get("jobstate"), h("span", { class: tone(job.state) }, sign(job.state), job.state ?? ""));
     text(get("step"), job.step_seconds > 0 ? `last ${quantity(job.step_seconds, "s")}` : NONE);
+    attr(get("step"), "data-checkpoint", job.checkpoint_in_step ? "with a checkpoint" : null);
     text(get("usual"), job.usual_step_seconds > 0 ? `usual ${quantity(job.usual_step_seconds, "s")}` : "");
     text(get("slower"), job.slowdown > 0 ? factor(job.slowdown) : NONE);
     attr(get("slower"), "title", "its last steps, as a multiple of the usual one");
@@ -76,21 +78,16 @@ function updateJob(li, job, store) {
   if (li.onScreen) drawSpark(li, store);
 }
 
-const sparkWidth = 260, sparkHeight = 26;
-
-// drawSpark draws the last steps, from zero, with the usual step as a line.
+// drawSpark draws the last steps, with the usual step as a line.
 function drawSpark(li, store) {
   const kept = store.steps.get(li.dataset.job), svg = li.querySelector(".spark");
   if (!kept || kept.t.length < 2 || !changed(svg, "steps", [kept.t.at(-1), kept.t.length, li.usual])) return;
-  attr(svg, "viewBox", `0 0 ${sparkWidth} ${sparkHeight}`);
+  attr(svg, "viewBox", `0 0 ${width} ${height}`);
   attr(svg, "preserveAspectRatio", "none");
-  const peak = Math.max(...kept.v, (li.usual ?? 0) * 1.5) || 1;
-  const from = kept.t[0], span = kept.t.at(-1) - from || 1;
-  const x = (i) => ((kept.t[i] - from) / span) * (sparkWidth - 4) + 1, y = (v) => sparkHeight - 2 - (v / peak) * (sparkHeight - 5);
-  let path = "";
-  for (let i = 0; i < kept.t.length; i++) path += `${i ? "L" : "M"}${x(i).toFixed(1)} ${y(kept.v[i]).toFixed(1)}`;
-  replace(svg, s("path", { class: "zero", d: `M0 ${sparkHeight - 1}H${sparkWidth}` }),
-    li.usual > 0 && s("path", { class: "usual", d: `M0 ${y(li.usual).toFixed(1)}H${sparkWidth}` }), s("path", { class: "curve", d: path }));
+  const drawn = sparkline(kept, li.usual);
+  replace(svg, s("path", { class: "zero", d: `M0 ${height - 1}H${width}` }),
+    drawn.usual !== null && s("path", { class: "usual", d: `M0 ${drawn.usual}H${width}` }), s("path", { class: "curve", d: drawn.curve }),
+    drawn.checkpoints.map((x) => s("path", { class: "checkpoint", d: `M${x} 0V${height}` })));
 }
 
 /** nothing says that a list is empty, and why. */

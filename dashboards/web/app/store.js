@@ -24,7 +24,7 @@ export class Store extends EventTarget {
     this.fleet = null; // how all jobs do together
     this.incidents = new Map();
     this.alarms = [];
-    this.steps = new Map(); // job -> {t: [], v: []}
+    this.steps = new Map(); // job -> {t: [], v: [], saved: the t of those with a checkpoint}
     this.loaded = false; // jobs and incidents were received at least once
     this.failure = ""; // why they were not
     this.link = "connecting"; // or live, still, lost
@@ -204,9 +204,9 @@ export class Store extends EventTarget {
   // step appends to a job's sparkline what the report says is new.
   step(job) {
     let kept = this.steps.get(job.job);
-    if (!kept) this.steps.set(job.job, (kept = { t: [], v: [] }));
+    if (!kept) this.steps.set(job.job, (kept = { t: [], v: [], saved: new Set() }));
     if (job.recent?.t?.length) this.steps.set(job.job, (kept = behind(job.recent, kept)));
-    append(kept, instant(job.last_step), job.step_seconds);
+    append(kept, instant(job.last_step), job.step_seconds, job.checkpoint_in_step);
   }
 
   readUpTo(tick) { if (Number.isFinite(tick) && !(tick <= this.readTick)) this.readTick = tick; }
@@ -286,11 +286,12 @@ export class Store extends EventTarget {
   }
 }
 
-function append(kept, t, v) {
+function append(kept, t, v, saved) {
   if (!Number.isFinite(t) || !Number.isFinite(v) || t <= (kept.t.at(-1) ?? -Infinity)) return;
   kept.t.push(t);
   kept.v.push(v);
-  if (kept.t.length > historyOfSteps) { kept.t.shift(); kept.v.shift(); }
+  if (saved) kept.saved.add(t);
+  if (kept.t.length > historyOfSteps) { kept.saved.delete(kept.t.shift()); kept.v.shift(); }
 }
 
 const severities = ["critical", "warning", "info"];
@@ -306,8 +307,10 @@ export function isDegraded(job) { return trouble(job) < 4; }
 // behind puts the steps that were kept behind those that the server remembers:
 // events may have come before its answer.
 function behind(recent, kept) {
-  const all = { t: [], v: [] };
-  for (const steps of [recent, kept]) for (let i = 0; i < steps.t.length; i++) append(all, steps.t[i], steps.v[i]);
+  const all = { t: [], v: [], saved: new Set() };
+  for (const [steps, saved] of [[recent, new Set(recent.checkpoints)], [kept, kept.saved]]) {
+    for (let i = 0; i < steps.t.length; i++) append(all, steps.t[i], steps.v[i], saved.has(steps.t[i]));
+  }
   return all;
 }
 

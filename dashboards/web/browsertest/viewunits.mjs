@@ -24,6 +24,7 @@ import { shownIn, withShown } from "../app/explore.js";
 import { Feed } from "../app/alerts.js";
 import { counted } from "../app/incidents.js";
 import { timelineOf, belongsTo } from "../app/timeline.js";
+import { sparkline } from "../app/sparkline.js";
 
 const budget = {
   gpu_seconds: 1000, achieved: { gpu_seconds: 400, share: 0.4 }, unexplained: { gpu_seconds: 250, share: 0.25 },
@@ -243,4 +244,13 @@ test("a risk is not counted as an incident", () => {
   assert.equal(of(), "0 incidents");
   assert.equal(of("risk"), "1 risk");
   assert.equal(of("incident", "risk", "incident"), "2 incidents, 1 risk");
+});
+
+test("a step with a checkpoint does not set the axis of a job's line", () => {
+  const t = [0, 1000, 2000, 3000], v = [2, 2, 40, 3];
+  const heights = (saved) => sparkline({ t, v, saved: new Set(saved) }, 2).curve.split(/[ML]/).slice(1).map((p) => Number(p.split(" ")[1]));
+  const marked = sparkline({ t, v, saved: new Set([2000]) }, 2);
+  assert.equal(marked.checkpoints.length, 1);
+  assert.deepEqual(heights([2000]), [10, 10, 3, 3], "the line reaches to the longest of the others");
+  assert.ok(heights([]).every((y, i) => i === 2 ? y === 3 : y > 22), "without one the long step is what it is");
 });
