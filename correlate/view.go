@@ -27,7 +27,7 @@ type JobView struct {
 	Nodes     int              `json:"nodes"`
 	Steps     uint64           `json:"steps"`
 	LastStep  *telemetry.Time  `json:"last_step"`                    // when it ended
-	Saved     bool             `json:"checkpoint_in_step,omitempty"` // a checkpoint was reported since the step before
+	Saved     bool             `json:"checkpoint_in_step,omitempty"` // the last step is longer than usual, and a checkpoint was reported in it
 	Incidents []string         `json:"incidents"`                    // the open ones that include it
 	// Goodput is the part of the time since the job started, or since the log
 	// began if that was later, that was productive

@@ -2,6 +2,7 @@ package correlate_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate"
@@ -29,21 +30,33 @@ func TestAHealthyJobIsNotItsLastStep(t *testing.T) {
 	}
 }
 
-// TestAStepWithACheckpointIsMarked: the checkpoint of 6 s in one step was reported, an equally long
-// step later has none.
+// TestAStepWithACheckpointIsMarked: a checkpoint is reported in one of two long steps, and one that
+// costs nothing in a step between them.
 func TestAStepWithACheckpointIsMarked(t *testing.T) {
-	marked := map[bool]int{}
-	played(t, seen(300, "3x29 9 3x29 9 3x*", "91s checkpoint_started job:train\n96s checkpoint_ended job:train\n"), func(e *correlate.Engine) {
+	scene := strings.Replace(seen(300, "3x29 9 3x29 9 3x*", ""), "job:train          job_checkpoint_seconds      0.15x*\n", "", 1) + `
+-- events --
+91s checkpoint_started job:train
+96s checkpoint_ended job:train
+150s checkpoint_started job:train
+151s checkpoint_ended job:train
+`
+	marked := map[float64]bool{}
+	played(t, scene, func(e *correlate.Engine) {
 		for _, j := range e.Jobs() {
-			if j.Step == nil || *j.Step < 8 {
-				continue
+			for _, s := range j.Recent {
+				if s.Saved {
+					marked[s.Seconds] = true
+				}
 			}
-			if marked[j.Saved]++; !j.Recent[len(j.Recent)-1].Saved != !j.Saved {
-				t.Fatalf("its last step is marked %v, the job %v", j.Recent[len(j.Recent)-1].Saved, j.Saved)
+			if j.Step != nil && j.Saved != j.Recent[len(j.Recent)-1].Saved {
+				t.Fatalf("its last step of %.1f s is marked %v, the job %v", *j.Step, !j.Saved, j.Saved)
+			}
+			if n := len(j.Recent); n > 60 && j.Recent[59].Saved {
+				t.Fatal("a long step without a checkpoint is marked")
 			}
 		}
 	})
-	if marked[true] == 0 || marked[false] == 0 {
-		t.Errorf("a long step was marked at %d ticks, and not at %d", marked[true], marked[false])
+	if len(marked) != 1 || !marked[9] {
+		t.Errorf("steps of %v s are marked, want one of 9 s", marked)
 	}
 }

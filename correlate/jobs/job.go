@@ -108,7 +108,8 @@ type Job struct {
 }
 
 // Step is one reported step: when it ended, how many seconds it took, and how many it
-// would have taken with the usual work; and whether a checkpoint was reported since the one before.
+// would have taken with the usual work; and whether it is longer than
+// usual and a checkpoint was reported since the one before.
 type Step struct {
 	End     telemetry.Time
 	Seconds float64
@@ -154,7 +155,7 @@ func (j *Job) observe(at telemetry.Time, x float64) {
 	tokens := j.work.tokens(at, x)
 	even, clear := j.even(tokens, x)
 	saved := j.savedAt != 0 || j.saving.End == at
-	j.remember(Step{at, x, even, saved})
+	j.remember(Step{at, x, even, saved && slow(j.past.usual(), x)})
 	if j.grew(at) > 0 && j.savedApart(at, x) {
 		even += j.saving.Seconds // what a checkpoint between two steps has grown by is lost as well
 	}

@@ -84,8 +84,8 @@ type Job struct {
 }
 
 // Steps are steps, the oldest first: when each ended, in milliseconds since
-// 1970, and how many seconds it took; and the ends of those in which a checkpoint was
-// reported.
+// 1970, and how many seconds it took; and the ends of those that are longer than
+// usual and in which a checkpoint was reported.
 type Steps struct {
 	Ends    []int64   `json:"t"`
 	Seconds []float64 `json:"v"`
