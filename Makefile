@@ -202,7 +202,8 @@ unseen: build
 	bin/quintet lab --worlds all --seeds $(or $(WORLDSEEDS),1011-1020) --gpus 64 -o $(UNSEEN)/worlds
 	for kind in ib roce; do bin/quintet lab --crosscheck $$kind --seeds $(or $(RANGE),5001-5120) -o $(UNSEEN)/$$kind || exit; done
 	bin/quintet score --set '$(SITEB):coarsen=1,3,10,30' --set '$(ROCE):coarsen=1,3,10,30' --set 'worlds=$(UNSEEN)/worlds/*/*' \
-		--set 'crosscheck-ib=$(UNSEEN)/ib/*:coarsen=1,3,10' --set 'crosscheck-roce=$(UNSEEN)/roce/*:coarsen=1,3,10' $(SETFLAGS)
+		--set 'crosscheck-ib=$(UNSEEN)/ib/*:coarsen=1,3,10' --set 'crosscheck-roce=$(UNSEEN)/roce/*:coarsen=1,3,10' \
+		--set '$(SITEB):missing=1,2' --set 'worlds=$(UNSEEN)/worlds/*/*:missing=1' --set 'crosscheck-ib=$(UNSEEN)/ib/*:missing=1,2' --set 'crosscheck-roce=$(UNSEEN)/roce/*:missing=1,2' $(SETFLAGS)
 
 # Thirty days of healthy noise in which benign look-alikes come and go. It goes
 # on where it was broken off.

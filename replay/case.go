@@ -18,6 +18,7 @@ const TruthFile = "truth.json"
 type Judged struct {
 	Engine  engine.Config
 	Coarsen int // keep every K-th sample
+	Missing int // leave out three tenths of the metrics, other ones for each number; 0 keeps all
 	// Warn, if set, is called with each doubtful detail of a bundle, possibly from
 	// several goroutines.
 	Warn func(dir, what string)
@@ -31,7 +32,7 @@ type Judged struct {
 // Case replays one bundle or trace and returns it with its truth, as
 // score.Options wants it.
 func (j Judged) Case(ctx context.Context, path string) (score.Case, error) {
-	rec, err := Open(path, OpenConfig{Catalogue: j.Engine.Correlate.Catalogue, Coarsen: j.Coarsen})
+	rec, err := Open(path, OpenConfig{Catalogue: j.Engine.Correlate.Catalogue, Coarsen: j.Coarsen, Missing: j.Missing})
 	if err != nil {
 		return score.Case{}, err
 	}

@@ -14,6 +14,7 @@ import (
 type OpenConfig struct {
 	Catalogue   *telemetry.Catalogue // nil: telemetry.DefaultCatalogue
 	Coarsen     int                  // keep every K-th sample but of a job's steps; 0 and 1 keep all
+	Missing     int                  // another three tenths of the metrics are left out for each number; 0 keeps all
 	SkipDamaged bool                 // of a trace: go on behind a damaged block
 }
 
@@ -38,7 +39,7 @@ func Open(path string, c OpenConfig) (*Recording, error) {
 		return nil, fmt.Errorf("open recording: %w", err)
 	}
 	if info.IsDir() {
-		b, err := bundle.OpenWith(path, bundle.Config{Catalogue: c.Catalogue, Coarsen: c.Coarsen})
+		b, err := bundle.OpenWith(path, bundle.Config{Catalogue: c.Catalogue, Coarsen: c.Coarsen, Lacks: missing(path, c.Missing)})
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +56,8 @@ func Open(path string, c OpenConfig) (*Recording, error) {
 	}
 	t.SkipDamaged(c.SkipDamaged)
 	rec := &Recording{Path: path, Trace: t, file: f}
-	if c.Coarsen > 1 {
-		rec.coarse = newCoarsener(c.Coarsen, c.Catalogue)
+	if c.Coarsen > 1 || c.Missing != 0 {
+		rec.coarse = newCoarsener(c.Coarsen, missing(path, c.Missing), c.Catalogue)
 	}
 	return rec, nil
 }
@@ -95,7 +96,7 @@ func (r *Recording) Each(fn func(position uint64, record *telemetry.Record) erro
 }
 
 // Snapshot returns the engine's state that the recording begins with, nil where it
-// has none. A bundle has none, nor does a trace that is coarsened: the state is
+// has none. A bundle has none, nor does a trace that is thinned: the state is
 // that of an engine that saw every sample.
 func (r *Recording) Snapshot() ([]byte, error) {
 	if r.Trace == nil || r.coarse != nil {

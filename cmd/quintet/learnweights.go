@@ -116,7 +116,7 @@ func (c *learnCommand) weights(sh *cli.Shell) error {
 func (c *learnCommand) studySets(sh *cli.Shell, config engine.Config, sigs []explain.Signature) ([]fitted, error) {
 	var all []fitted
 	for _, set := range c.Dirs {
-		pattern, factors, err := evaluation.CutCoarsen(set)
+		pattern, thinned, err := evaluation.CutThinning(set)
 		if err != nil {
 			return nil, err
 		}
@@ -124,13 +124,13 @@ func (c *learnCommand) studySets(sh *cli.Shell, config engine.Config, sigs []exp
 		if err != nil {
 			return nil, err
 		}
-		for _, k := range factors {
-			one, err := c.study(sh, config, sigs, paths, k)
+		for _, t := range thinned {
+			one, err := c.study(sh, config, sigs, paths, t)
 			if err != nil {
 				return nil, err
 			}
 			for i := range one {
-				one[i].weigh(math.Sqrt(usualSet / float64(len(paths)*len(factors))))
+				one[i].weigh(math.Sqrt(usualSet / float64(len(paths)*len(thinned))))
 			}
 			all = append(all, one...)
 		}
@@ -138,9 +138,8 @@ func (c *learnCommand) studySets(sh *cli.Shell, config engine.Config, sigs []exp
 	return all, nil
 }
 
-// study replays recordings, with every K-th sample kept, and labels what was judged
-// in them.
-func (c *learnCommand) study(sh *cli.Shell, config engine.Config, sigs []explain.Signature, paths []string, coarsen int) ([]fitted, error) {
+// study replays recordings, thinned, and labels what was judged in them.
+func (c *learnCommand) study(sh *cli.Shell, config engine.Config, sigs []explain.Signature, paths []string, t evaluation.Thinning) ([]fitted, error) {
 	out := make([]fitted, len(paths))
 	errs := make([]error, len(paths))
 	line := newProgress(sh.Err, "learn")
@@ -153,7 +152,7 @@ func (c *learnCommand) study(sh *cli.Shell, config engine.Config, sigs []explain
 		wait.Add(1)
 		go func() {
 			defer func() { <-turns; wait.Done() }()
-			out[i], errs[i] = studyOne(sh, replay.RunConfig{Engine: config}, sigs, path, coarsen)
+			out[i], errs[i] = studyOne(sh, replay.RunConfig{Engine: config}, sigs, path, t)
 		}()
 	}
 	wait.Wait()
@@ -161,9 +160,9 @@ func (c *learnCommand) study(sh *cli.Shell, config engine.Config, sigs []explain
 }
 
 // studyOne replays one recording.
-func studyOne(sh *cli.Shell, c replay.RunConfig, sigs []explain.Signature, path string, coarsen int) (fitted, error) {
+func studyOne(sh *cli.Shell, c replay.RunConfig, sigs []explain.Signature, path string, t evaluation.Thinning) (fitted, error) {
 	out := fitted{path: path}
-	rec, err := replay.Open(path, replay.OpenConfig{Coarsen: coarsen})
+	rec, err := replay.Open(path, replay.OpenConfig{Coarsen: t.Coarsen, Missing: t.Missing})
 	if err != nil {
 		return out, err
 	}

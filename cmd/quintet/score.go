@@ -14,6 +14,7 @@ import (
 	"github.com/quintet-dc/quintet/engine"
 	"github.com/quintet-dc/quintet/lab/cases"
 	"github.com/quintet-dc/quintet/replay"
+	"github.com/quintet-dc/quintet/replay/evaluation"
 	"github.com/quintet-dc/quintet/replay/score"
 )
 
@@ -85,14 +86,14 @@ func (c *scoreCommand) report(sh *cli.Shell) (score.Report, error) {
 	if c.Lab {
 		return c.lab(sh)
 	}
-	return c.score(sh, replayed{title: "replaying", paths: labelled(c.Dirs), coarsen: c.Coarsen, warn: true})
+	return c.score(sh, replayed{title: "replaying", paths: labelled(c.Dirs), thinning: evaluation.Thinning{Coarsen: c.Coarsen}, warn: true})
 }
 
 // replayed are recordings to be scored together.
 type replayed struct {
 	title    string
 	paths    []string
-	coarsen  int
+	thinning evaluation.Thinning
 	ablation cases.Ablation
 	warn     bool // print what is doubtful about the recordings
 }
@@ -106,7 +107,7 @@ func (c *scoreCommand) score(sh *cli.Shell, rs replayed) (score.Report, error) {
 	line := newProgress(sh.Err, rs.title)
 	defer line.done()
 	var mu sync.Mutex
-	judged := replay.Judged{Engine: config, Coarsen: rs.coarsen, Hide: rs.ablation.Hides, Reduce: func(e engine.Config, t score.Truth) engine.Config {
+	judged := replay.Judged{Engine: config, Coarsen: rs.thinning.Coarsen, Missing: rs.thinning.Missing, Hide: rs.ablation.Hides, Reduce: func(e engine.Config, t score.Truth) engine.Config {
 		var faults []string
 		for i := range t.Faults {
 			faults = append(faults, t.Faults[i].Signature)
@@ -129,6 +130,6 @@ func (c *scoreCommand) score(sh *cli.Shell, rs replayed) (score.Report, error) {
 			defer mu.Unlock()
 			line.at(float64(done)/float64(total), dir)
 		},
-		Settings: score.Settings{Coarsen: rs.coarsen},
+		Settings: score.Settings{Coarsen: rs.thinning.Coarsen},
 	})
 }

@@ -17,7 +17,7 @@ import (
 // setFlags select which sets are scored in one run, and what is done with the
 // result.
 type setFlags struct {
-	Set     []string `sep:"none" placeholder:"NAME=GLOB" help:"A set to score, one row of a table; may be repeated. NAME=GLOB are recordings, lab:standard, lab:world=FAMILY and lab:soak=HOURS cases of the simulated site. :coarsen=1,3,10 behind it gives a row for each factor."`
+	Set     []string `sep:"none" placeholder:"NAME=GLOB" help:"A set to score, one row of a table; may be repeated. NAME=GLOB are recordings, lab:standard, lab:world=FAMILY and lab:soak=HOURS cases of the simulated site. :coarsen=1,3,10 behind it gives a row for each factor; :missing=1,2 a row for each number, without three tenths of the metrics, other ones for each."`
 	Floor   string   `placeholder:"FILE" type:"existingfile" help:"With --set: a YAML file of bounds by set and column. Exit 1 where a figure violates one."`
 	Compare []string `placeholder:"OLD.json,NEW.json" help:"Compare case by case with an earlier output of --set --json, or two of them with each other."`
 	Ablate  []string `placeholder:"PART" help:"With --set: score without each of these parts of the engine and print what it is worth: topology, peers, signatures, own, signature=NAME, each-signature."`
@@ -143,7 +143,7 @@ func (c *scoreCommand) row(sh *cli.Shell, s evaluation.Set, a cases.Ablation) (e
 		return evaluation.AbsentRow(s, "no recordings match "+s.Pattern), nil
 	}
 	began, measured := processorSeconds()
-	report, err := c.score(sh, replayed{title: title, paths: paths, coarsen: s.Coarsen, ablation: a, warn: a == cases.Whole && s.Coarsen == 1})
+	report, err := c.score(sh, replayed{title: title, paths: paths, thinning: s.Thinning, ablation: a, warn: a == cases.Whole && s.Thinning == evaluation.Thinning{Coarsen: 1}})
 	if err != nil {
 		return evaluation.Row{}, err
 	}

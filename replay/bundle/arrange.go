@@ -17,6 +17,7 @@ func (b *Bundle) arrange(c Config, t *topology, r *report) {
 	s := b.samples
 	sortRows(s.rows, func(a, b row) int { return cmp.Compare(a.at, b.at) }, func(a, b row) int { return cmp.Compare(a.series, b.series) })
 	s.settle(r)
+	s.leaveOut(c.Lacks)
 	s.coarsen(max(c.Coarsen, 1))
 	lo, hi := b.span()
 	if grids := int64(hi-lo) / int64(b.Site.Grid); grids > maxGrids {
@@ -83,6 +84,18 @@ func greater(a, b *row) bool {
 	}
 	return cmp.Or(cmp.Compare(toFloat(a.kind, a.word, a.exp), toFloat(b.kind, b.word, b.exp)), cmp.Compare(a.word, b.word),
 		cmp.Compare(a.kind, b.kind), cmp.Compare(a.received, b.received)) > 0
+}
+
+// leaveOut drops the rows of metrics that the site lacks.
+func (s *samples) leaveOut(lacks func(telemetry.MetricName) bool) {
+	if lacks == nil {
+		return
+	}
+	drop := make([]bool, len(s.series))
+	for i := range s.series {
+		drop[i] = lacks(s.series[i].id.Metric)
+	}
+	s.rows = slices.DeleteFunc(s.rows, func(x row) bool { return drop[x.series] })
 }
 
 // coarsen keeps every k-th row of each series that is not a job's step.

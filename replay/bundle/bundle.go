@@ -18,6 +18,8 @@ type Config struct {
 	// Coarsen keeps every K-th sample of each series, in the order of time.
 	// Metrics that stand for a job's step are kept whole. 0 and 1 keep all.
 	Coarsen int
+	// Lacks states which metrics are left out; nil keeps all.
+	Lacks func(telemetry.MetricName) bool
 	// Files is read instead of the folder, which then is but a name; nil means
 	// the folder.
 	Files fs.FS

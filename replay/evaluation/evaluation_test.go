@@ -61,18 +61,19 @@ func TestParseSet(t *testing.T) {
 		text string
 		want []Set
 	}{
-		{"site-b=../traces/*.qtrace", []Set{{Name: "site-b", Pattern: "../traces/*.qtrace", Coarsen: 1}}},
-		{"b=x:coarsen=1,10", []Set{{Name: "b", Pattern: "x", Coarsen: 1}, {Name: "b/x10", Pattern: "x", Coarsen: 10}}},
-		{"b=x=y", []Set{{Name: "b", Pattern: "x=y", Coarsen: 1}}},
-		{"lab:standard:coarsen=3", []Set{{Name: "lab:standard/x3", Lab: LabName{Kind: "standard"}, Coarsen: 3}}},
-		{"lab:soak=24", []Set{{Name: "lab:soak=24", Lab: LabName{"soak", "24"}, Coarsen: 1}}},
+		{"site-b=../traces/*.qtrace", []Set{{Name: "site-b", Pattern: "../traces/*.qtrace", Thinning: Thinning{Coarsen: 1}}}},
+		{"b=x:coarsen=1,10", []Set{{Name: "b", Pattern: "x", Thinning: Thinning{Coarsen: 1}}, {Name: "b/x10", Pattern: "x", Thinning: Thinning{Coarsen: 10}}}},
+		{"b=x=y", []Set{{Name: "b", Pattern: "x=y", Thinning: Thinning{Coarsen: 1}}}},
+		{"b=x:missing=2,7", []Set{{Name: "b/m2", Pattern: "x", Thinning: Thinning{Coarsen: 1, Missing: 2}}, {Name: "b/m7", Pattern: "x", Thinning: Thinning{Coarsen: 1, Missing: 7}}}},
+		{"lab:standard:coarsen=3", []Set{{Name: "lab:standard/x3", Lab: LabName{Kind: "standard"}, Thinning: Thinning{Coarsen: 3}}}},
+		{"lab:soak=24", []Set{{Name: "lab:soak=24", Lab: LabName{"soak", "24"}, Thinning: Thinning{Coarsen: 1}}}},
 	}
 	for _, tc := range tests {
 		if got, err := ParseSet(tc.text); err != nil || !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s: got %+v, %v", tc.text, got, err)
 		}
 	}
-	for _, bad := range []string{"", "b", "=x", "b=", "lab:", "lab:=3", "b=x:coarsen=", "b=x:coarsen=0", "b=x:coarsen=1,two", ":coarsen=3"} {
+	for _, bad := range []string{"", "b", "=x", "b=", "lab:", "lab:=3", "b=x:coarsen=", "b=x:coarsen=0", "b=x:coarsen=1,two", "b=x:missing=0", "b=x:missing=", "lab:standard:missing=1", ":coarsen=3"} {
 		if got, err := ParseSet(bad); err == nil {
 			t.Errorf("%q: got %+v, want an error", bad, got)
 		}
@@ -92,7 +93,7 @@ func TestFiguresAgreeWithOracle(t *testing.T) {
 			p := float64(random.IntN(1001)) / 1000
 			answers = append(answers, said{p, random.Float64() < p, random.IntN(8) > 0})
 		}
-		row := NewRow(Set{Name: "s", Coarsen: 1}, judge("a", answers))
+		row := NewRow(Set{Name: "s", Thinning: Thinning{Coarsen: 1}}, judge("a", answers))
 		var n, right, sure, sureRight, brier float64
 		var confidence, rightIn, in [10]float64
 		for _, a := range answers {
@@ -196,7 +197,7 @@ func TestComparePairsCasesByName(t *testing.T) {
 }
 
 func TestResultSurvivesItsJSON(t *testing.T) {
-	r := Result{Engine: "0", Rules: "x", Sets: []Row{NewRow(Set{Name: "s", Coarsen: 3}, judge("a", []said{{0.9, true, true}, {0.4, false, true}, {}}))}}
+	r := Result{Engine: "0", Rules: "x", Sets: []Row{NewRow(Set{Name: "s", Thinning: Thinning{Coarsen: 3}}, judge("a", []said{{0.9, true, true}, {0.4, false, true}, {}}))}}
 	var b bytes.Buffer
 	if err := r.WriteJSON(&b); err != nil {
 		t.Fatal(err)
@@ -275,11 +276,11 @@ func TestTableGolden(t *testing.T) {
 		answers = append(answers, said{p, random.Float64() < p*p, true})
 	}
 	answers[7].named = false
-	quiet := Result{Sets: []Row{NewRow(Set{Name: "a", Coarsen: 1}, judge("a", answers)), AbsentRow(Set{Name: "gone"}, "no recordings match x/*"),
-		NewRow(Set{Name: "a/x3", Coarsen: 3}, judge("a", answers[:12]))}}
+	quiet := Result{Sets: []Row{NewRow(Set{Name: "a", Thinning: Thinning{Coarsen: 1}}, judge("a", answers)), AbsentRow(Set{Name: "gone"}, "no recordings match x/*"),
+		NewRow(Set{Name: "a/x3", Thinning: Thinning{Coarsen: 3}}, judge("a", answers[:12]))}}
 	cpu := 1.25
 	quiet.Sets[0].Figures.CPU = &cpu
-	worse := Result{Sets: []Row{NewRow(Set{Name: "a", Coarsen: 1}, judge("a", append(make([]said, 4), answers[4:]...)))}}
+	worse := Result{Sets: []Row{NewRow(Set{Name: "a", Thinning: Thinning{Coarsen: 1}}, judge("a", append(make([]said, 4), answers[4:]...)))}}
 	var b bytes.Buffer
 	parts := Ablation{quiet, []Ablated{{"topology", worse}, {"peers", quiet}}}
 	for _, err := range []error{quiet.WriteTable(&b), quiet.WriteDetail(&b), parts.WriteTable(&b)} {

@@ -12,7 +12,13 @@ type Set struct {
 	Name    string  // of the row, such as "site-b/x3"
 	Pattern string  // of recordings: a glob of paths; empty for the lab's own cases
 	Lab     LabName // of the lab's own cases; zero for recordings
-	Coarsen int     // every how many-th sample is kept; 1 keeps all
+	Thinning
+}
+
+// Thinning is what is left out of recordings.
+type Thinning struct {
+	Coarsen int // every how many-th sample is kept; 1 keeps all
+	Missing int // three tenths of the metrics are left out, other ones for each number; 0 keeps all
 }
 
 // LabName names a set of the lab's own cases: "standard", or a kind with a value
@@ -22,17 +28,19 @@ type LabName struct{ Kind, Value string }
 const (
 	labPrefix     = "lab:"
 	coarsenSuffix = ":coarsen="
+	missingSuffix = ":missing="
 )
 
 // ParseSet reads NAME=GLOB or lab:KIND[=VALUE], each with an optional
-// :coarsen=K,K…, and returns one set for each factor. The sets of a factor above
-// 1 are named NAME/xK.
+// :coarsen=K,K…, and returns one set for each factor; or :missing=K,K…, and returns one without
+// three tenths of the metrics for each number. The sets of a factor above 1 are named NAME/xK,
+// those without some metrics NAME/mK.
 func ParseSet(text string) ([]Set, error) {
-	body, factors, err := CutCoarsen(text)
+	body, thinned, err := CutThinning(text)
 	if err != nil {
 		return nil, fmt.Errorf("set %q: %w", text, err)
 	}
-	s := Set{Coarsen: 1}
+	var s Set
 	if lab, ok := strings.CutPrefix(body, labPrefix); ok {
 		s.Name = body
 		s.Lab.Kind, s.Lab.Value, _ = strings.Cut(lab, "=")
@@ -43,10 +51,15 @@ func ParseSet(text string) ([]Set, error) {
 		return nil, fmt.Errorf("set %q: want NAME=GLOB or %sNAME", text, labPrefix)
 	}
 	var out []Set
-	for _, k := range factors {
+	for _, t := range thinned {
 		row := s
-		if row.Coarsen = k; k > 1 {
-			row.Name = fmt.Sprintf("%s/x%d", s.Name, k)
+		switch row.Thinning = t; {
+		case t.Missing > 0 && s.Pattern == "":
+			return nil, fmt.Errorf("set %q: %s is of recordings", text, missingSuffix)
+		case t.Missing > 0:
+			row.Name = fmt.Sprintf("%s/m%d", s.Name, t.Missing)
+		case t.Coarsen > 1:
+			row.Name = fmt.Sprintf("%s/x%d", s.Name, t.Coarsen)
 		}
 		out = append(out, row)
 	}
@@ -73,21 +86,30 @@ func ParseSets(texts []string) ([]Set, error) {
 	return out, nil
 }
 
-// CutCoarsen splits the factors off a set; 1 where none are stated.
-func CutCoarsen(text string) (body string, factors []int, err error) {
-	body, list, ok := strings.Cut(text, coarsenSuffix)
+// CutThinning splits off a set what is left out of its recordings, one Thinning for each row;
+// nothing where none is stated.
+func CutThinning(text string) (body string, out []Thinning, err error) {
+	suffix := coarsenSuffix
+	body, list, ok := strings.Cut(text, suffix)
 	if !ok {
-		return body, []int{1}, nil
+		suffix = missingSuffix
+		if body, list, ok = strings.Cut(text, suffix); !ok {
+			return body, []Thinning{{Coarsen: 1}}, nil
+		}
 	}
 	for _, f := range strings.Split(list, ",") {
 		k, err := strconv.Atoi(f)
 		if err != nil || k < 1 {
-			return "", nil, fmt.Errorf("coarsen %q: want whole numbers from 1 on", list)
+			return "", nil, fmt.Errorf("%s %q: want whole numbers from 1 on", strings.Trim(suffix, ":="), list)
 		}
-		factors = append(factors, k)
+		t := Thinning{Coarsen: k}
+		if suffix == missingSuffix {
+			t = Thinning{Coarsen: 1, Missing: k}
+		}
+		out = append(out, t)
 	}
 	if body == "" {
 		return "", nil, errors.New("name required")
 	}
-	return body, factors, nil
+	return body, out, nil
 }
