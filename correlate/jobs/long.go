@@ -95,9 +95,9 @@ func (l longs) shortest() float64 {
 }
 
 // grown returns the usual excess of periodic long steps, in seconds, and the last ones,
-// where those have grown by least seconds and as checkpoints grow: what else is periodic
-// is not known of a job that reports none.
-func (l longs) grown(least float64) (periodic float64, lately longs) {
+// where those have grown by leastSign of the steps between them, each of median seconds,
+// and as checkpoints grow: what else is periodic is not known of a job that reports none.
+func (l longs) grown(median float64) (periodic float64, lately longs) {
 	from := len(l) - leastGrownLongs
 	if from < leastLongs {
 		return 0, nil
@@ -107,6 +107,7 @@ func (l longs) grown(least float64) (periodic float64, lately longs) {
 		return 0, nil
 	}
 	periodic = usual.typical()
+	least := float64(leastSign * float64(median*usual.shortest()))
 	last := usual[len(usual)-1].step
 	for _, x := range l[from:] {
 		if x.extra <= float64(grownBy*periodic) || x.extra <= float64(grownSome*l[:from].most()) || x.extra-periodic <= least ||
@@ -176,7 +177,7 @@ func (j *Job) periodicDegraded(g telemetry.Time, u usual) *Degradation {
 	if n == 0 || j.Steps-j.longs[n-1].step > aloneAfter || len(j.saves.usual.lengths) > 0 {
 		return nil
 	}
-	periodic, grown := j.longs.grown(float64(leastGrown * u.median))
+	periodic, grown := j.longs.grown(u.median)
 	if grown == nil {
 		return nil
 	}

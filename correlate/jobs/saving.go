@@ -18,8 +18,6 @@ const (
 	// grownSome times its usual length it has grown where there is corroborating
 	// evidence, or where checkpoints degrade the job already.
 	grownSome = 1.2
-	// leastGrown of a usual step it must cost beyond that.
-	leastGrown = 0.1
 	// grownAtOnce is how many times its usual length one checkpoint must take, and
 	// a whole step longer, to be enough; else two in a row are required.
 	grownAtOnce = 3.0
@@ -135,10 +133,16 @@ func (j *Job) grewBy(at telemetry.Time, least float64) float64 {
 		return 0
 	}
 	usual, took := j.saves.usual.before(), j.saving.Seconds
-	if took <= float64(least*usual) || took-usual <= float64(leastGrown*j.past.usual().median) {
+	if took <= float64(least*usual) || took-usual <= float64(leastSign*j.betweenSaves()) {
 		return 0
 	}
 	return took / usual
+}
+
+// betweenSaves is how many seconds the usual reports between two checkpoints state: what one
+// report states more is as large a part of them as that of any other degradation.
+func (j *Job) betweenSaves() float64 {
+	return float64(j.past.usual().median * float64(max(j.saves.turn(), 1)))
 }
 
 // savedSlowly is the account of the trouble that it would be if the checkpoint in

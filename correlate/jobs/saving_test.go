@@ -417,3 +417,25 @@ func TestTheNextCheckpointMayTakeABitLonger(t *testing.T) {
 		}
 	}
 }
+
+// TestACheckpointIsWeighedAgainstItsTurn: one every 100 steps of 4 s takes 2 s, then 3.6, and
+// 3.6 again: 0.4 % is not worth an incident. One that takes 30 s costs 7 %.
+func TestACheckpointIsWeighedAgainstItsTurn(t *testing.T) {
+	for took, degrades := range map[float64]bool{3.6: false, 30: true} {
+		p := newLife(t)
+		turn := func(n int, took float64) {
+			for range n {
+				p.steps(99, 4)
+				p.quiet(4 + took)
+				p.b.ObserveCheckpoint(played, p.now, took)
+				p.b.Observe(played, p.now, 4+took, 0)
+			}
+		}
+		turn(4, 2)
+		turn(3, took)
+		p.quiet(1)
+		if h := p.b.Job(played).Degradation; (h != nil) != degrades {
+			t.Errorf("%g s: degraded %v, want %v", took, h != nil, degrades)
+		}
+	}
+}
