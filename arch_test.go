@@ -50,7 +50,7 @@ correlate/window:    telemetry correlate/stats correlate/snapshot
 correlate/detect:    telemetry correlate/stats correlate/snapshot correlate/window
 correlate/topology:  telemetry correlate/snapshot
 correlate/jobs:      telemetry correlate/stats correlate/snapshot
-correlate/pace:      telemetry correlate/snapshot
+correlate/pace:      telemetry correlate/stats correlate/snapshot
 correlate/fabric:    telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs
 correlate/attribute: telemetry correlate/stats correlate/snapshot correlate/jobs
 correlate/explain:   telemetry correlate/stats correlate/snapshot correlate/topology correlate/jobs correlate/fabric correlate/attribute

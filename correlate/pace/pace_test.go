@@ -278,3 +278,19 @@ func TestAJobIsNotNewWhenItsStepsAreFound(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatGoesByInFitsIsNoStep: a program that sends in fits, of any length and amount, has no
+// amount of bytes that is a step of it; its steps are not identifiable.
+func TestWhatGoesByInFitsIsNoStep(t *testing.T) {
+	noise := job{seed: 7}
+	var tr pace.Tracker
+	moved, left := 0.0, 0
+	for g := range 3 * pace.Window {
+		if left--; left < 0 {
+			left, moved = int(60*noise.random()), 1e9*noise.random()*noise.random()
+		}
+		if steps, _ := tr.Add(telemetry.Time(g+1)*telemetry.Time(second), moved, second, true); len(steps) > 0 {
+			t.Fatalf("after %d s it counts steps of %v s", g, steps[0].Seconds)
+		}
+	}
+}

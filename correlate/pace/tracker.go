@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/snapshot"
+	"github.com/quintet-dc/quintet/correlate/stats"
 	"github.com/quintet-dc/quintet/telemetry"
 )
 
@@ -52,6 +53,9 @@ const (
 	// portion is how many grids' usual bytes are counted as one step where no
 	// period is seen.
 	portion = Window / 8
+	// portions of the window must move as much for a step's amount to be known: their
+	// standard deviation is at most unsteady of what the middle one moves.
+	unsteady = 0.1
 	// tooFast is how many steps in one grid show that the steps are not those that
 	// were learned: a period has at least LeastSamples grids, a portion more.
 	tooFast = 2
@@ -108,11 +112,27 @@ func (t *Tracker) learn() bool {
 		t.state, t.amount, t.sum = Counting, float64(total/float64(len(t.recent))*p), t.burst(p)
 		return true
 	}
-	if t.state == Flowing || len(t.recent) < Window || total <= 0 {
+	if t.state == Flowing || len(t.recent) < Window || total <= 0 || !steadily(t.recent) {
 		return false
 	}
 	t.state, t.amount, t.sum = Flowing, float64(total/Window*portion), total
 	return true
+}
+
+// steadily reports whether what goes by in each portion of a window is about as much, but for a
+// few of them: what a checkpoint holds up for a while is steady. A program that works in fits
+// has no amount that is a step of it.
+func steadily(moved []float64) bool {
+	var sums []float64
+	for part := range slices.Chunk(moved, portion) {
+		sum := 0.0
+		for _, v := range part {
+			sum += v
+		}
+		sums = append(sums, sum)
+	}
+	middle, mad := stats.MAD(sums)
+	return float64(stats.Consistency*mad) <= float64(unsteady*middle)
 }
 
 // alike is by how much, as part of it, what a step moves may differ before and behind
