@@ -203,6 +203,8 @@ func (s *Survey) climb(i int32) {
 	switch e.Kind {
 	case telemetry.Job, telemetry.Rank:
 		return
+	case telemetry.Storage:
+		return // what houses it is no host of the job: nothing of the job is under that
 	case telemetry.Port, telemetry.NVLink, telemetry.Optic:
 		s.housed(i)
 		return // nothing else supplies them, and they are many

@@ -38,3 +38,33 @@ func TestWhatIsUnderAHostIsItsOwn(t *testing.T) {
 		t.Errorf("%d nics under a plane, want %d", n, lab.Nodes)
 	}
 }
+
+// TestAFileServerIsNoHostOfTheJob: what a job's storage runs on, and the rack around it, are no
+// hosts of the job's GPUs, though all of them wait for what it stores.
+func TestAFileServerIsNoHostOfTheJob(t *testing.T) {
+	g := topology.New()
+	named := func(kind telemetry.Kind, name string) telemetry.Entity {
+		return telemetry.Entity{Kind: kind, Name: name}
+	}
+	job, server, rack, storage := named(telemetry.Job, "train"), named(telemetry.Node, "oss1"), named(telemetry.Rack, "r9"), named(telemetry.Storage, "fs")
+	for _, e := range []telemetry.Edge{
+		{From: rack, To: server, Relation: telemetry.Contains},
+		{From: server, To: storage, Relation: telemetry.Contains},
+		{From: job, To: storage, Relation: telemetry.Uses},
+		{From: named(telemetry.Node, "n0"), To: named(telemetry.GPU, "n0/0"), Relation: telemetry.Contains},
+		{From: job, To: named(telemetry.GPU, "n0/0"), Relation: telemetry.Runs},
+	} {
+		e.Source = site.Source
+		g.Add(&e)
+	}
+	g.Advance(1e9)
+	s := Draw(g, Where{Job: job, Nodes: []telemetry.Entity{named(telemetry.Node, "n0")}})
+	for _, e := range []telemetry.Entity{server, rack} {
+		if i, ok := s.index[e]; ok && (s.used[i] || len(s.below(i, telemetry.GPU)) > 0) {
+			t.Errorf("the job runs on %s", e)
+		}
+	}
+	if _, ok := s.index[storage]; !ok {
+		t.Errorf("the job is not coupled to %s", storage)
+	}
+}
