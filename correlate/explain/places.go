@@ -2,6 +2,8 @@ package explain
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/quintet-dc/quintet/correlate/stats"
@@ -52,14 +54,15 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 	stage, expert := placesOf(ranks)
 	for _, m := range []struct {
 		place         func(*RankEvidence) int
+		shifts        []float64
 		excess, fills Measure
 	}{
-		{stage, StageExcess, StagePrecision},
-		{expert, ExpertExcess, ExpertPrecision},
+		{stage, shiftsOf(ranks), StageExcess, StagePrecision},
+		{expert, shiftsBesides(ranks, expert), ExpertExcess, ExpertPrecision},
 	} {
-		if more, fills, ok := latestPlace(ranks, m.place); ok {
-			v[m.excess], v[m.fills] = more/excess, fills
-			v[m.excess.Err()] = typicalError(ranks) / excess
+		if l, ok := latestPlace(ranks, m.shifts, m.place); ok {
+			v[m.excess], v[m.fills] = l.more/excess, l.fills
+			v[m.excess.Err()] = l.err / excess
 		}
 	}
 }
@@ -148,37 +151,90 @@ func hostShifts(ranks []RankEvidence) []hostShift {
 	return out
 }
 
-// latestPlace finds the place whose median rank has fallen back most: by how many
-// seconds more than the median of the others, and which part of its ranks has.
-// False where fewer than two places are reported.
-func latestPlace(ranks []RankEvidence, place func(*RankEvidence) int) (more, fills float64, ok bool) {
-	var at []int
+// lateness is by how many seconds more than the median of the others the latest place has
+// fallen back, less what the latest of so many that differ by chance has, its standard error,
+// and which part of its ranks has.
+type lateness struct{ more, err, fills float64 }
+
+// shiftsOf lists by how many seconds each rank computes longer than before.
+func shiftsOf(ranks []RankEvidence) []float64 {
+	out := make([]float64, len(ranks))
 	for i := range ranks {
-		if p := place(&ranks[i]); p >= 0 {
-			at = append(at, p)
+		out[i] = ranks[i].Now - ranks[i].Before
+	}
+	return out
+}
+
+// shiftsBesides lists the same less what the median of the other places' ranks on its host does,
+// if there are any: what makes a whole host late is no matter of one place, and the ranks of
+// a host are read at the same moments.
+func shiftsBesides(ranks []RankEvidence, place func(*RankEvidence) int) []float64 {
+	own := shiftsOf(ranks)
+	on := map[telemetry.Entity][]int{}
+	for i := range ranks {
+		on[ranks[i].Host] = append(on[ranks[i].Host], i)
+	}
+	out := slices.Clone(own)
+	for i := range ranks {
+		var besides []float64
+		for _, k := range on[ranks[i].Host] {
+			if place(&ranks[k]) != place(&ranks[i]) {
+				besides = append(besides, own[k])
+			}
+		}
+		if len(besides) > 0 {
+			out[i] -= stats.Median(besides)
 		}
 	}
-	slices.Sort(at)
-	at = slices.Compact(at)
-	if len(at) < 2 {
-		return 0, 0, false
+	return out
+}
+
+// latestPlace finds the place whose median rank has fallen back most, by the ranks' shifts in
+// seconds. False where fewer than two places are reported.
+func latestPlace(ranks []RankEvidence, shifts []float64, place func(*RankEvidence) int) (l lateness, ok bool) {
+	by := map[int][]float64{}
+	for i := range ranks {
+		if p := place(&ranks[i]); p >= 0 {
+			by[p] = append(by[p], shifts[i])
+		}
 	}
+	if len(by) < 2 {
+		return lateness{}, false
+	}
+	at := slices.Sorted(maps.Keys(by))
 	latest, worst := -1, 0.0
 	for _, p := range at {
-		if m := stats.Median(shifts(ranks, place, func(q int) bool { return q == p })); latest < 0 || m > worst {
+		if m := stats.Median(by[p]); latest < 0 || m > worst {
 			latest, worst = p, m
 		}
 	}
-	others := stats.Median(shifts(ranks, place, func(q int) bool { return q >= 0 && q != latest }))
-	there := shifts(ranks, place, func(q int) bool { return q == latest })
+	var others, places []float64
+	for _, p := range at {
+		if p != latest {
+			others, places = append(others, by[p]...), append(places, stats.Median(by[p]))
+		}
+	}
 	late := 0
-	for _, s := range there {
+	for _, s := range by[latest] {
 		if worst > 0 && s >= worst/2 {
 			late++
 		}
 	}
-	return worst - others, float64(late) / float64(len(there)), true
+	_, mad := stats.MAD(places)
+	scatter := float64(stats.Consistency * mad)
+	l = lateness{worst - stats.Median(others) - float64(scatter*latestByChance(len(at))), typicalError(ranks), float64(late) / float64(len(by[latest]))}
+	if len(places) >= leastPlaces {
+		l.err = scatter
+	}
+	return l, true
 }
+
+// leastPlaces show by how much places differ by chance.
+const leastPlaces = 4
+
+// latestByChance is at most how many standard deviations later than the middle the latest of
+// n places is in the mean (Boucheron, Lugosi and Massart, Concentration Inequalities, 2.5).
+func latestByChance(n int) float64 { return math.Sqrt(float64(2 * stats.Log(float64(n)))) }
 
 // typicalError is the standard error of a difference between two places, in seconds. The
 // ranks of a host are read at the same moments: the median of many errs as one does.
@@ -189,15 +245,4 @@ func typicalError(ranks []RankEvidence) float64 {
 	}
 	err := stats.Median(all)
 	return stats.Quadrature(err, err)
-}
-
-// shifts lists by how much the ranks of some places compute longer than before.
-func shifts(ranks []RankEvidence, place func(*RankEvidence) int, in func(int) bool) []float64 {
-	var out []float64
-	for i := range ranks {
-		if in(place(&ranks[i])) {
-			out = append(out, ranks[i].Now-ranks[i].Before)
-		}
-	}
-	return out
 }

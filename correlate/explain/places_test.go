@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/quintet-dc/quintet/correlate/jobs"
@@ -50,6 +51,38 @@ func TestByPlaceHasTheErrorOfTheRanks(t *testing.T) {
 	byPlace(v, ranks, 0.5)
 	if err := v[StageExcess.Err()]; err < 0.84 || err > 0.86 {
 		t.Errorf("error %g, want 0.3·√2 of 0.5", err)
+	}
+}
+
+// onHosts is a job of so many hosts of four ranks, each with an expert of its own; shift returns by
+// how much a rank computes longer than before.
+func onHosts(hosts int, shift func(host, local int) float64) (out []RankEvidence) {
+	for h := range hosts {
+		for l := range 4 {
+			out = append(out, RankEvidence{PP: -1, EP: 4*h + l, Local: l, Before: 1, Now: 1 + shift(h, l),
+				Host: telemetry.Entity{Kind: telemetry.Node, Name: fmt.Sprintf("n%02d", h)}})
+		}
+	}
+	return out
+}
+
+// TestAnExpertIsLateBesidesItsHost: what makes a host late is no matter of its experts, and the
+// latest of many that scatter is late by chance.
+func TestAnExpertIsLateBesidesItsHost(t *testing.T) {
+	scatter := func(h, l int) float64 { return 0.01 * float64((37*h+11*l)%9-4) }
+	for name, c := range map[string]struct {
+		shift       func(host, local int) float64
+		least, most float64
+	}{
+		"an expert":   {func(h, l int) float64 { return scatter(h, l) + pick(h == 3 && l == 2, 0.5, 0) }, 0.7, 1},
+		"a host":      {func(h, l int) float64 { return pick(h == 3, 0.5, 0) }, 0, 0},
+		"only chance": {scatter, -0.4, 0},
+	} {
+		v := Values{}
+		byPlace(v, onHosts(24, c.shift), 0.5)
+		if x := v[ExpertExcess]; x < c.least || x > c.most {
+			t.Errorf("%s: excess %g, want %g to %g", name, x, c.least, c.most)
+		}
 	}
 }
 
