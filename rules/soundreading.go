@@ -58,12 +58,13 @@ func names[T any](docs []explain.WordDoc[T]) []string {
 	return out
 }
 
-// soundKind checks that kind is there where the scope needs it, and only there.
+// soundKind checks that kind is there where the scope needs it, and only where it may be: what
+// is over an entity may be of any kind.
 func (r *reader) soundKind(c *explain.Feature, p readingAt) {
 	x := c.Reading
 	wants := x.Of == explain.OfUnder || x.Of == explain.OfOver || x.Of == explain.OfBeside
 	switch {
-	case wants && x.Kind == "":
+	case wants && x.Kind == "" && x.Of != explain.OfOver:
 		r.fail(p.of, "feature %s: of %s needs a kind: what is there is of many", c.Name, x.Of)
 	case x.Kind != "" && !slices.Contains(telemetry.Kinds(), x.Kind):
 		r.fail(p.kind, "feature %s: kind: unknown %q", c.Name, x.Kind)

@@ -13,7 +13,7 @@ type Reading struct {
 	Event  string               // the name of an event; the value is how many happened
 	Text   string               // with Event: what its text begins with; "" is any
 	Of     Scope
-	Kind   telemetry.Kind // with Under, Over and Ranks: which kind of entity is read
+	Kind   telemetry.Kind // with Under, Over and Ranks: which kind of entity is read; "" with Over is any
 	Take   Take
 	Bits   uint64 // with TakeBits: any of them
 	Among  Among
@@ -35,7 +35,7 @@ const (
 	OfRoot   Scope = "root"   // its own
 	OfNode   Scope = "node"   // the host that contains it
 	OfUnder  Scope = "under"  // what it contains, feeds, cools or runs on, of a kind, at any depth, as far as the degraded job uses it; of loops every one
-	OfOver   Scope = "over"   // what contains, feeds or cools it, of a kind, at any depth
+	OfOver   Scope = "over"   // what contains, feeds or cools it, of a kind or any, at any depth
 	OfBeside Scope = "beside" // what the degraded job uses of a kind and is not under it: the contrast
 	OfFacing Scope = "facing" // the other end of its link; of a switch the other ends of its cables
 	OfJob    Scope = "job"    // the degraded job
@@ -93,7 +93,7 @@ func Scopes() []WordDoc[Scope] {
 		"the candidate root",
 		"the host that contains it, itself if it is one",
 		"what it contains, feeds, cools or runs on, of a `kind`, at any depth, as far as the degraded job uses it",
-		"what contains, feeds or cools it, of a `kind`, at any depth",
+		"what contains, feeds or cools it, of a `kind` or of any, at any depth",
 		"what the degraded job uses of a `kind` and is not under it: the contrast",
 		"the other end of its link; of a switch the other ends of its cables",
 		"the degraded job",
@@ -152,6 +152,9 @@ func (x *Reading) Kinds(roots []telemetry.Kind) []telemetry.Kind {
 		return []telemetry.Kind{telemetry.Rank}
 	case OfFacing:
 		return []telemetry.Kind{telemetry.NIC, telemetry.Port}
+	}
+	if x.Kind == "" {
+		return telemetry.Kinds()
 	}
 	return []telemetry.Kind{x.Kind}
 }

@@ -130,7 +130,7 @@ func (s *Survey) closed(c closure) []int32 {
 func (s *Survey) pick(in []int32, kind telemetry.Kind) []int32 {
 	var out []int32
 	for _, k := range in {
-		if s.all[k].Kind == kind && (s.used[k] || kind == telemetry.Loop) {
+		if (s.all[k].Kind == kind || kind == "") && (s.used[k] || kind == telemetry.Loop) {
 			out = append(out, k)
 		}
 	}
