@@ -31,7 +31,8 @@ func (e *activity) lateIdle(j *jobs.Job, g telemetry.Time) bool {
 }
 
 // idle reports whether nothing is launched on a job's GPUs: it reads its input,
-// writes a checkpoint, or its hosts do something else.
+// writes a checkpoint, or its hosts do something else. A sample that was averaged since
+// before the last step ended does not show it.
 func (e *activity) idle(j *jobs.Job, g telemetry.Time) bool {
 	seen, idle := 0, 0
 	for _, gpu := range e.gpusOf(j.Entity) {
@@ -40,7 +41,7 @@ func (e *activity) idle(j *jobs.Job, g telemetry.Time) bool {
 			continue
 		}
 		now, ok := e.window.At(slot, g)
-		if !ok {
+		if last, _ := e.window.Last(slot); !ok || min(last, g).Add(-e.window.Cadence(slot)) < j.LastEnd.Add(-e.cfg.Grid) {
 			continue
 		}
 		seen++
