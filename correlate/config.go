@@ -10,7 +10,7 @@ import (
 
 // Version is the engine's version. It changes whenever the same log could give
 // another answer; a snapshot of another version is refused (I5).
-const Version = "0.44.0"
+const Version = "0.45.0"
 
 // calibration names the file in the rules with which confidences were fitted; the
 // digest in incidents identifies its version.

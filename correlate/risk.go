@@ -113,7 +113,7 @@ func (e *risks) troubles() []supported {
 			continue
 		}
 		for j := range e.cfg.Signatures {
-			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 && believed(&best) {
+			if best := e.supports(s, &e.cfg.Signatures[j]); best.confidence > 0 && s.lasted(best.Signature) && believed(&best) {
 				out = append(out, best)
 			}
 		}

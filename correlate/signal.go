@@ -77,6 +77,11 @@ func (s *signal) certain(grid telemetry.Duration) bool {
 	return s.kind != stateSignal || s.last.Sub(s.since) >= (stateLasts-1)*grid
 }
 
+// lasted reports whether a gauge has shown the precursor of a signature for as long as it must.
+func (s *signal) lasted(sig *explain.Signature) bool {
+	return !s.gauge() || sig.Precursor == nil || s.last.Sub(s.since) >= sig.Precursor.Lasts
+}
+
 // heeded is what the signatures of risks look at.
 type heeded struct {
 	metrics    []telemetry.MetricName // in order

@@ -25,8 +25,8 @@
 //	                                  true where that must have ended (or traffic waits
 //	                                  as it did not before; of software two steps),
 //	                                  at-once where not
-//	precursor:                        features, while, load, sentence, until: what is a
-//	                                  risk before any job is degraded
+//	precursor:                        features, while, load, lasts, sentence, until: what
+//	                                  is a risk before any job is degraded
 //	doc: …                            what it is
 //	sentence: …                       {root}, {job}, {<measure>} or {<measure>|percent}
 //	features:                         name, measure, none, full, for, against, required, why;

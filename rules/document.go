@@ -107,6 +107,9 @@ func (p *page) signature(s *explain.Signature) {
 		if len(x.While) > 0 {
 			p.f(" Nor does it where one of %s is reported and not fully there.", strings.Join(x.While, ", "))
 		}
+		if x.Lasts > 0 {
+			p.f(" It must have been there for %s.", x.Lasts)
+		}
 		if x.Until != "" {
 			p.f(" The risk states when the first %s behind its root reaches 0, at the rate at which it falls.", x.Until)
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -154,6 +155,16 @@ func (r *reader) number(n *yaml.Node, key string) float64 {
 		return 0
 	}
 	return v
+}
+
+// duration reads n as a length of time, such as 60s.
+func (r *reader) duration(n *yaml.Node, key string) time.Duration {
+	d, err := time.ParseDuration(n.Value)
+	if n.Kind != yaml.ScalarNode || err != nil || d < 0 {
+		r.fail(place(n), "%s: want a length of time such as 60s, found %s", key, kindOf(n))
+		return 0
+	}
+	return d
 }
 
 // mask reads n as a whole number of 64 bits, decimal or after 0x or 0b.

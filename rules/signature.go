@@ -101,6 +101,7 @@ func (r *reader) precursor(n *yaml.Node, s *parsed) {
 			r.list(n, "while", func(n *yaml.Node) { s.Precursor.While = append(s.Precursor.While, r.text(n, "feature")) })
 		}},
 		{"load", false, func(n *yaml.Node) { s.Precursor.Load = telemetry.MetricName(r.text(n, "load")) }},
+		{"lasts", false, func(n *yaml.Node) { s.Precursor.Lasts = r.duration(n, "lasts") }},
 		{"sentence", true, func(n *yaml.Node) { s.Precursor.Sentence = r.text(n, "sentence") }},
 		{"until", false, func(n *yaml.Node) { r.until(n, s.Precursor) }},
 	})

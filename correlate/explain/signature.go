@@ -62,6 +62,9 @@ type Precursor struct {
 	// Load, if any, is what the gauge of a feature follows: nothing is concluded where it
 	// moved the same way, or is not known.
 	Load telemetry.MetricName
+	// Lasts is for how long a gauge of a feature must show it: of what comes and goes by
+	// itself in seconds nothing is concluded.
+	Lasts telemetry.Duration
 	// Until, if any, is a gauge of the hosts behind the root that reaches 0 when
 	// jobs are degraded, and Then what happens then, after its name.
 	Until telemetry.MetricName
