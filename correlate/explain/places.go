@@ -35,9 +35,9 @@ const (
 
 func placeMeasures() []MeasureDoc {
 	return []MeasureDoc{
-		{StageExcess, "1", "by how much the median rank of the latest pipeline stage computes longer than before, beyond the median of the others, over the step's excess"},
+		{StageExcess, "1", "by how much the median rank of the latest pipeline stage computes longer than before, beyond the median of the others and what the latest of so many is late by chance, over the step's excess"},
 		{StagePrecision, "1", "part of that stage's ranks that are late, by at least half of what its median is"},
-		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the median of the others, over the step's excess"},
+		{ExpertExcess, "1", "by how much the median rank at the latest place of the expert groups computes longer than before, beyond the other places on its host, the median of the others and what the latest of so many is late by chance, over the step's excess"},
 		{ExpertPrecision, "1", "part of the ranks at that place that are late, by at least half of what their median is"},
 		{WanderExcess, "1", "what the latest of a host's ranks, now one and now another, takes longer than before, beyond the one that is late by most in the mean and beyond its peers, in the mean over steps, over the step's excess"},
 		{SaveExcess, "1", "what the job's checkpoints take beyond what they usually take, over all that its steps take longer; not seen where none was seen before"},
