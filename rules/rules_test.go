@@ -132,6 +132,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		{"prior: -3.5", "prior: 'a", `:5:1: not YAML: found unexpected end of stream`},
 		{"prior: -3.5", "prior: 1\n   x: 1", `:6:1: not YAML: mapping values are not allowed`},
 		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [busy], sentence: x}", `:6:12: precursor: no feature "busy"`},
+		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [idle], lasts: soon, sentence: x}", `:6:38: lasts: want a length of time such as 60s, found text`},
 		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [idle], while: [busy], sentence: x}", `:6:12: precursor: no feature "busy"`},
 		{"prior: -3.5", "prior: -3.5\nprecursor: {features: [idle], while: [sends-pause], sentence: x}", `:6:12: precursor: feature sends-pause of while must read now, shift, ratio or bits of a metric of the root`},
 		{"domain: network", "domain: [network]", `:2:9: domain: want software`},

@@ -62,15 +62,15 @@ func names[T any](docs []explain.WordDoc[T]) []string {
 // is over an entity may be of any kind.
 func (r *reader) soundKind(c *explain.Feature, p readingAt) {
 	x := c.Reading
-	wants := x.Of == explain.OfUnder || x.Of == explain.OfOver || x.Of == explain.OfBeside
+	needs := x.Of == explain.OfUnder || x.Of == explain.OfBeside
 	switch {
-	case wants && x.Kind == "" && x.Of != explain.OfOver:
+	case needs && x.Kind == "":
 		r.fail(p.of, "feature %s: of %s needs a kind: what is there is of many", c.Name, x.Of)
 	case x.Kind != "" && !slices.Contains(telemetry.Kinds(), x.Kind):
 		r.fail(p.kind, "feature %s: kind: unknown %q", c.Name, x.Kind)
 	case x.Of == explain.OfRanks && x.Kind != telemetry.Rank:
 		r.fail(p.kind, "feature %s: kind: ranks are of kind rank", c.Name)
-	case !wants && x.Of != explain.OfRanks && x.Kind != "":
+	case !needs && x.Of != explain.OfOver && x.Of != explain.OfRanks && x.Kind != "":
 		r.fail(p.kind, "feature %s: kind: of %s is one entity; leave it out", c.Name, x.Of)
 	}
 }

@@ -22,6 +22,9 @@ type RankEvidence struct {
 	Err         float64 // 0 where the rank reports it
 }
 
+// shift is by how many seconds the rank computes longer than before.
+func (r *RankEvidence) shift() float64 { return r.Now - r.Before }
+
 // The measures of a job's ranks by their place.
 const (
 	StageExcess     Measure = "stage_excess"
@@ -58,7 +61,7 @@ func byPlace(v Values, ranks []RankEvidence, excess float64) {
 		excess, fills Measure
 	}{
 		{stage, shiftsOf(ranks), StageExcess, StagePrecision},
-		{expert, shiftsBesides(ranks, expert), ExpertExcess, ExpertPrecision},
+		{expert, shiftsFromHost(ranks, expert), ExpertExcess, ExpertPrecision},
 	} {
 		if l, ok := latestPlace(ranks, m.shifts, m.place); ok {
 			v[m.excess], v[m.fills] = l.more/excess, l.fills
@@ -143,7 +146,7 @@ func hostShifts(ranks []RankEvidence) []hostShift {
 	for name, of := range by { // order-independent: sorted below
 		var shifts []float64
 		for _, r := range of {
-			shifts = append(shifts, r.Now-r.Before)
+			shifts = append(shifts, r.shift())
 		}
 		out = append(out, hostShift{name, of[0].Rack, stats.Median(shifts)})
 	}
@@ -160,30 +163,29 @@ type lateness struct{ more, err, fills float64 }
 func shiftsOf(ranks []RankEvidence) []float64 {
 	out := make([]float64, len(ranks))
 	for i := range ranks {
-		out[i] = ranks[i].Now - ranks[i].Before
+		out[i] = ranks[i].shift()
 	}
 	return out
 }
 
-// shiftsBesides lists the same less what the median of the other places' ranks on its host does,
-// if there are any: what makes a whole host late is no matter of one place, and the ranks of
+// shiftsFromHost lists the same less the median of the other places' ranks on the same host, where
+// there are any: what makes a whole host late is no matter of one place, and the ranks of
 // a host are read at the same moments.
-func shiftsBesides(ranks []RankEvidence, place func(*RankEvidence) int) []float64 {
-	own := shiftsOf(ranks)
-	on := map[telemetry.Entity][]int{}
+func shiftsFromHost(ranks []RankEvidence, place func(*RankEvidence) int) []float64 {
+	on := map[telemetry.Entity][]*RankEvidence{}
 	for i := range ranks {
-		on[ranks[i].Host] = append(on[ranks[i].Host], i)
+		on[ranks[i].Host] = append(on[ranks[i].Host], &ranks[i])
 	}
-	out := slices.Clone(own)
+	out := shiftsOf(ranks)
 	for i := range ranks {
-		var besides []float64
-		for _, k := range on[ranks[i].Host] {
-			if place(&ranks[k]) != place(&ranks[i]) {
-				besides = append(besides, own[k])
+		var others []float64
+		for _, r := range on[ranks[i].Host] {
+			if place(r) != place(&ranks[i]) {
+				others = append(others, r.shift())
 			}
 		}
-		if len(besides) > 0 {
-			out[i] -= stats.Median(besides)
+		if len(others) > 0 {
+			out[i] -= stats.Median(others)
 		}
 	}
 	return out

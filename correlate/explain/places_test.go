@@ -66,9 +66,9 @@ func onHosts(hosts int, shift func(host, local int) float64) (out []RankEvidence
 	return out
 }
 
-// TestAnExpertIsLateBesidesItsHost: what makes a host late is no matter of its experts, and the
-// latest of many that scatter is late by chance.
-func TestAnExpertIsLateBesidesItsHost(t *testing.T) {
+// TestByPlaceComparesAnExpertWithItsHost: what makes a host late is no matter of its experts, and
+// the latest of many that scatter is late by chance.
+func TestByPlaceComparesAnExpertWithItsHost(t *testing.T) {
 	scatter := func(h, l int) float64 { return 0.01 * float64((37*h+11*l)%9-4) }
 	for name, c := range map[string]struct {
 		shift       func(host, local int) float64

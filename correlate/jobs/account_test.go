@@ -62,6 +62,14 @@ func (p *life) save(took, length float64) {
 	p.b.Observe(played, p.now, length, 0)
 }
 
+// turns plays n times so many steps of 4 s, and one that holds a checkpoint of took seconds.
+func (p *life) turns(n, steps int, took float64) {
+	for range n {
+		p.steps(steps, 4)
+		p.save(took, 4+took)
+	}
+}
+
 // quiet lets time pass without any report.
 func (p *life) quiet(seconds float64) {
 	p.now = p.now.Add(telemetry.Duration(seconds * 1e9))

@@ -172,10 +172,7 @@ func TestACheckpointThatTakesManyTimesAsLongDegrades(t *testing.T) {
 		p := newLife(t)
 		turn := func(n int, took float64) {
 			for range n {
-				p.steps(19, 4)
-				p.quiet(4 + took)
-				p.b.ObserveCheckpoint(played, p.now, took)
-				p.b.Observe(played, p.now, 4+took, 0)
+				p.turns(1, 19, took)
 				p.quiet(1)
 			}
 		}
@@ -286,16 +283,8 @@ func TestACheckpointThatGrewALittleDegradesWithEvidence(t *testing.T) {
 			now, _ := h.Now()
 			return slow && math.Abs(now-7) < 1e-9 // the 3 s more are the degradation
 		}
-		turn := func(n int, took float64) {
-			for range n {
-				p.steps(19, 4)
-				p.quiet(4 + took)
-				p.b.ObserveCheckpoint(played, p.now, took)
-				p.b.Observe(played, p.now, 4+took, 0)
-			}
-		}
-		turn(3, 9)
-		turn(2, 12)
+		p.turns(3, 19, 9)
+		p.turns(2, 19, 12)
 		p.steps(1, 4)
 		if got := p.b.Job(played).Degradation != nil; got != slow {
 			t.Errorf("a corroboration %v: degraded %v", slow, got)
@@ -423,16 +412,8 @@ func TestTheNextCheckpointMayTakeABitLonger(t *testing.T) {
 func TestACheckpointIsWeighedAgainstItsTurn(t *testing.T) {
 	for took, degrades := range map[float64]bool{3.6: false, 30: true} {
 		p := newLife(t)
-		turn := func(n int, took float64) {
-			for range n {
-				p.steps(99, 4)
-				p.quiet(4 + took)
-				p.b.ObserveCheckpoint(played, p.now, took)
-				p.b.Observe(played, p.now, 4+took, 0)
-			}
-		}
-		turn(4, 2)
-		turn(3, took)
+		p.turns(4, 99, 2)
+		p.turns(3, 99, took)
 		p.quiet(1)
 		if h := p.b.Job(played).Degradation; (h != nil) != degrades {
 			t.Errorf("%g s: degraded %v, want %v", took, h != nil, degrades)
